@@ -1,0 +1,195 @@
+// core/error.hpp: what went wrong, with the value, and what would be right.
+//
+// An error is a code, up to four numbers and a short fixed text. It owns no memory, so that "out of memory" can be
+// reported like everything else. One table (`error_template`) holds the sentence of every code; the tool, the library
+// and every binding print the same words.
+//
+//     bloomery::error e = ...;
+//     std::fputs(bloomery::describe(e).c_str(), stderr);
+//
+// In a sentence {0}..{3} stand for the numbers, {b0}..{b3} for the same numbers as bytes ("1.2 GiB"), {t} for the text.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+namespace bloomery {
+
+// Codes are stable: new ones go to the end of their group and to the end of the table below.
+enum class errc : std::uint16_t {
+  // memory and parameters
+  out_of_memory,
+  bad_fpr,
+  bad_keys,
+  bad_hashes,
+  bad_bits,
+  bad_bits_per_key,
+  bad_memory,
+  missing_parameter,
+  too_many_parameters,
+  size_overflow,
+  cannot_reach_fpr,
+  not_enough_hash_bits,
+  layout_too_large,
+  // operations
+  unsupported,
+  mismatch,
+  cannot_fold,
+  bad_seed,
+  bad_key_size,
+  wrong_key,
+  not_linked,
+  bad_span,
+  full,
+  // names
+  unknown_kind,
+  unknown_hash,
+  unknown_codec,
+  // files
+  io,
+  is_directory,
+  already_exists,
+  empty_file,
+  not_a_filter,
+  truncated,
+  trailing_bytes,
+  newer_version,
+  header_damaged,
+  chunk_damaged,
+  bad_field,
+  bad_text,
+  codec_failed,
+  read_only,
+  count_
+};
+
+struct error {
+  errc code = errc::io;
+  std::array<std::uint64_t, 4> number{};
+  std::array<char, 104> text{};  // NUL-terminated; longer texts are cut
+
+  [[nodiscard]] std::string_view text_view() const noexcept { return {text.data()}; }
+};
+
+inline error make_error(errc code, std::string_view text = {}, std::array<std::uint64_t, 4> number = {}) noexcept {
+  error e;
+  e.code = code;
+  e.number = number;
+  const std::size_t length = text.size() < e.text.size() - 1 ? text.size() : e.text.size() - 1;
+  if (length != 0) std::memcpy(e.text.data(), text.data(), length);
+  return e;
+}
+
+// The sentence of a code, with its placeholders.
+inline constexpr std::string_view error_template(errc code) noexcept {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(errc::count_)> sentences = {
+      "{t} needs {0} bytes ({b0}) of memory, which the system refused: ask for fewer keys or a larger "
+      "false-positive rate",
+      "false-positive rate {t} is not usable: give a number above 0 and below 1, such as 0.01, 1% or 1/100",
+      "number of keys {t} is not usable: give a whole number from 1 to {0}",
+      "number of hash functions {0} is not usable for this kind: give {1} to {2}",
+      "number of bits {0} is not usable: give {1} to {2}",
+      "bits per key {t} is not usable: give a number above 0 and at most 4096",
+      "memory of {0} bytes is too small: this kind needs at least {1} bytes",
+      "cannot size the filter: {t}",
+      "the parameters contradict each other: {t}",
+      "{t} would take more bytes than 64-bit sizes can count: ask for fewer keys or a larger false-positive rate",
+      "{t} cannot reach this false-positive rate: at {0} bits per key it stops falling; use kind bloom",
+      "{0} keys at this false-positive rate need {1} hash bits and {t} has {2}: use a wider hash such as xxh3, fewer "
+      "keys or a larger false-positive rate",
+      "{t} is limited to {1} blocks and this would take {0}: use layout split64",
+      "{t}",
+      "the filters do not fit together: {t}",
+      "cannot fold: {t}",
+      "seed {0} does not fit hash {t}: give 0 to {1}",
+      "hash {t} takes a secret key of {1} bytes and was given {0}",
+      "this filter was built with another secret key (key id {t}): give the key file that it was built with",
+      "{t} is not linked into this program: link bloomery::all and call bloomery::enable_all() once",
+      "{t} is too small: it holds {0} and {1} are needed",
+      "the filter is full: it holds {0} keys; build a larger one",
+      "there is no kind '{t}': see 'bloomery kinds'",
+      "there is no hash '{t}': see 'bloomery hashes'",
+      "there is no compression '{t}': use zstd, gzip or none",
+      "{t}",
+      "is a directory: give a file",
+      "exists already: use --force to replace it, or another name",
+      "is empty: a filter file has at least {0} bytes",
+      "is not a Bloomery filter: it starts with {t}",
+      "is cut short: it has {0} bytes and should have {1}; copy or build it again",
+      "has {0} bytes and should have {1}: something was appended; copy or build it again",
+      "was written by a newer Bloomery (file version {0}, this one reads up to {1}): update Bloomery",
+      "its header is damaged (checksum {t}): copy or build it again",
+      "is damaged in chunk {0}, bytes {1} to {2}: copy or build it again",
+      "its header is not usable: field {t} has value {0}",
+      "its text form is damaged: {t}",
+      "cannot be unpacked: {t}",
+      "{t} is open for reading only: load it into memory to change it",
+  };
+  const auto index = static_cast<std::size_t>(code);
+  return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};
+}
+
+// A finished sentence in a fixed buffer.
+struct error_text {
+  std::array<char, 512> buffer{};
+  std::size_t length = 0;
+
+  [[nodiscard]] const char* c_str() const noexcept { return buffer.data(); }
+  [[nodiscard]] std::string_view view() const noexcept { return {buffer.data(), length}; }
+  void append(std::string_view s) noexcept {
+    for (const char c : s) {
+      if (length + 1 >= buffer.size()) return;
+      buffer[length++] = c;
+    }
+  }
+};
+
+// "0 B", "999 B", "1.2 GiB": three significant digits at most, binary units.
+inline error_text human_bytes(std::uint64_t bytes) noexcept {
+  constexpr std::array<const char*, 7> units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1024.0 && unit + 1 < units.size()) {
+    value /= 1024.0;
+    ++unit;
+  }
+  std::array<char, 32> out{};
+  const int digits = (unit == 0 || value >= 99.95) ? 0 : 1;
+  std::snprintf(out.data(), out.size(), "%.*f %s", digits, value, units[unit]);
+  error_text text;
+  text.append(out.data());
+  return text;
+}
+
+inline error_text describe(const error& e) noexcept {
+  error_text out;
+  const std::string_view sentence = error_template(e.code);
+  for (std::size_t i = 0; i < sentence.size(); ++i) {
+    const std::size_t close = sentence[i] == '{' ? sentence.find('}', i) : std::string_view::npos;
+    if (close == std::string_view::npos) {
+      out.append(sentence.substr(i, 1));
+      continue;
+    }
+    const std::string_view name = sentence.substr(i + 1, close - i - 1);
+    if (name == "t") {
+      out.append(e.text_view());
+    } else {
+      const std::uint64_t value = e.number[static_cast<std::size_t>(name.back() - '0') & 3U];
+      if (name.front() == 'b') {
+        out.append(human_bytes(value).view());
+      } else {
+        std::array<char, 24> digits{};
+        std::snprintf(digits.data(), digits.size(), "%llu", static_cast<unsigned long long>(value));
+        out.append(digits.data());
+      }
+    }
+    i = close;
+  }
+  return out;
+}
+
+}  // namespace bloomery

@@ -1,0 +1,36 @@
+// core/result.hpp: the one way in which the library reports failure.
+//
+// Everything that depends on input or environment returns result<T>. No exceptions of ours exist, and `.value()` (which
+// throws) is not used: check, then dereference.
+//
+//     auto filter = bloomery::bloom::make({.keys = 1'000'000, .fpr = 0.01});
+//     if (!filter) return fail(filter.error());
+//     filter->insert(digest);
+#pragma once
+
+#include <bloomery/core/error.hpp>
+#include <string_view>
+#include <tl/expected.hpp>
+
+namespace bloomery {
+
+template <class T>
+using result = tl::expected<T, error>;
+using failure = tl::unexpected<error>;
+
+inline failure fail(const error& e) noexcept { return failure(e); }
+inline failure fail(errc code, std::string_view text = {}, std::array<std::uint64_t, 4> number = {}) noexcept {
+  return failure(make_error(code, text, number));
+}
+
+// The text of an error with a number in it that is not a whole one ("1.5").
+inline failure fail_number(errc code, double value, std::array<std::uint64_t, 4> number = {}) noexcept {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.9g", value);
+  return fail(code, text.data(), number);
+}
+
+// Expected outcomes of an insert. `present` means that nothing changed: the key was there, or collides with what was.
+enum class insert_result : std::uint8_t { inserted, present, full };
+
+}  // namespace bloomery

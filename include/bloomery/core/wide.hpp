@@ -1,0 +1,33 @@
+// core/wide.hpp: 64 x 64 -> 128-bit multiplication and checked 64-bit arithmetic.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+
+namespace bloomery {
+
+__extension__ using uint128 = unsigned __int128;
+
+// Maps a well-mixed 64-bit value to [0, range) by its high bits: no division, no bias worth the name below 2^57.
+constexpr std::uint64_t fast_range(std::uint64_t value, std::uint64_t range) noexcept {
+  return static_cast<std::uint64_t>((static_cast<uint128>(value) * range) >> 64U);
+}
+
+constexpr bool checked_multiply(std::uint64_t a, std::uint64_t b, std::uint64_t& product) noexcept {
+  return !__builtin_mul_overflow(a, b, &product);
+}
+constexpr bool checked_add(std::uint64_t a, std::uint64_t b, std::uint64_t& sum) noexcept {
+  return !__builtin_add_overflow(a, b, &sum);
+}
+
+// A finaliser with full avalanche (the constants are those of MurmurHash3's 64-bit finaliser).
+constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
+  x ^= x >> 33U;
+  x *= 0xff51afd7ed558ccdULL;
+  x ^= x >> 33U;
+  x *= 0xc4ceb9fe1a85ec53ULL;
+  x ^= x >> 33U;
+  return x;
+}
+
+}  // namespace bloomery
