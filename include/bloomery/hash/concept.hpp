@@ -51,11 +51,4 @@ concept wide_hash_function = hash_function<H> && requires(const H hash, const vo
   noexcept->std::same_as<digest128>;
 };
 
-// How many hash bits n keys at rate p need, so that digest collisions add less than 1 % of p (7 bits of slack).
-// `log2_inverse_fpr` is log2(1/p).
-inline unsigned hash_bits_needed(double log2_keys, double log2_inverse_fpr) noexcept {
-  const double bits = log2_keys + log2_inverse_fpr + 7.0;
-  return bits <= 1.0 ? 1U : static_cast<unsigned>(bits + 0.999999);
-}
-
 }  // namespace bloomery

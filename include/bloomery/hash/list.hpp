@@ -1,0 +1,24 @@
+// hash/list.hpp: THE list of hashes. A new hash is one header, one test and one line here.
+//
+// Names, ids, help texts, `bloomery hashes` and the run-time choice (hasher.hpp) all come from this list.
+#pragma once
+
+#include <bloomery/core/type_list.hpp>
+#include <bloomery/hash/concept.hpp>
+#include <bloomery/hash/farmhash64.hpp>
+#include <bloomery/hash/fnv.hpp>
+#include <bloomery/hash/highwayhash.hpp>
+#include <bloomery/hash/identity.hpp>
+#include <bloomery/hash/lookup3.hpp>
+#include <bloomery/hash/murmur3.hpp>
+#include <bloomery/hash/murmur64a.hpp>
+#include <bloomery/hash/siphash.hpp>
+#include <bloomery/hash/xxh3.hpp>
+#include <bloomery/hash/xxh64.hpp>
+
+namespace bloomery {
+
+using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
+                            siphash13, siphash24, highwayhash64, identity>;
+
+}  // namespace bloomery

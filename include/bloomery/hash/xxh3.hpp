@@ -1,0 +1,34 @@
+// hash/xxh3.hpp: XXH3 by Yann Collet, 64 and 128 bits. The default hash.
+//
+// The fastest of the list at every key length, well mixed in all bits, and the same on every machine. The seed varies
+// the function between filters; it is not a secret: whoever knows or guesses it can search for colliding keys. For keys
+// that an opponent chooses use siphash13 or highwayhash64.
+#pragma once
+
+#include <bloomery/hash/concept.hpp>
+#include <bloomery/hash/xxhash_inline.hpp>
+
+namespace bloomery {
+
+struct xxh3 {
+  std::uint64_t seed = 0;
+
+  static constexpr hash_info info{.id = 1,
+                                  .name = "xxh3",
+                                  .bits = 128,
+                                  .seed_bits = 64,
+                                  .key_bytes = 0,
+                                  .weak = false,
+                                  .summary = "XXH3, 64 or 128 bits: the default, fastest at every key length"};
+
+  std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
+    return XXH3_64bits_withSeed(bytes, size, seed);
+  }
+  // The low word differs from the 64-bit digest for most key lengths: they are two functions.
+  [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
+    const XXH128_hash_t digest = XXH3_128bits_withSeed(bytes, size, seed);
+    return {.low = digest.low64, .high = digest.high64};
+  }
+};
+
+}  // namespace bloomery
