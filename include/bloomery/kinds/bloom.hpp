@@ -1,0 +1,374 @@
+// kinds/bloom.hpp: the classic Bloom filter.
+//
+// What it is      m bits; a key sets k of them, spread over the whole array. A key whose k bits are all set "may be
+// present". Use it when     space counts more than speed and filters must merge, or for small false-positive rates
+// (below 0.1 %), where
+//                 blocked layouts need more bits. 1.44 log2(1/p) bits per key: 9.6 at 1 %, 14.4 at 0.1 %.
+// Use instead     `blocked` when speed counts (one cache line per key instead of k); `bitmap` for dense integers.
+// Deletes         no. Merges: union and intersection, same m and k; folds to m / f for any f that divides m.
+//
+// Positions       no division and no double hashing (whose probe sets coincide for small m): the digest is stepped by a
+//                 multiplicative generator, x_0 = digest, x_(i+1) = x_i * A mod 2^64, and probe i is the bit
+//                 floor(x_i * m / 2^64). With 128-bit digests x_0 = low word and x_(i+1) = x_i * A + high word.
+//                 A = 0xd1342543de82ef95, a multiplier with good spectral figures (Steele and Vigna, "Computationally
+//                 easy, spectrally good multipliers", 2021).
+// Bytes           ceil(m / 64) little-endian words; bit i is bit i mod 64 of word i / 64; bits past m are 0.
+// Paper           B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13(7), 1970.
+// Threads         any number of readers, or one writer, or many writers and readers through kinds/concurrent.hpp.
+//
+//     auto filter = bloomery::bloom::make({.keys = 1'000'000, .fpr = 0.001});
+//     if (!filter) return 2;
+//     filter->insert(bloomery::xxh3{}("alice", 5));
+//     bool maybe = filter->may_contain(bloomery::xxh3{}("alice", 5));   // true
+#pragma once
+
+#include <bloomery/kinds/bit_store.hpp>
+#include <bloomery/kinds/concept.hpp>
+
+namespace bloomery {
+
+// The sizing model of the classic filter; see sizing.hpp.
+struct bloom_model {
+  static constexpr std::string_view name = "bloom";
+  static constexpr unsigned min_hashes() noexcept { return 1; }
+  static constexpr unsigned max_hashes() noexcept { return 64; }
+  static constexpr std::uint64_t round_bits(std::uint64_t bits) noexcept { return bits < 8 ? 8 : bits; }
+  static constexpr std::uint64_t memory_bytes(std::uint64_t bits) noexcept { return (bits + 63) / 64 * 8; }
+  static result<std::uint64_t> bits_within(std::uint64_t memory) noexcept {
+    if (memory < 8) return fail(errc::bad_memory, {}, {memory, 8});
+    return memory / 8 * 64;
+  }
+  static double fpr(std::uint64_t keys, std::uint64_t bits, unsigned hashes) noexcept {
+    return sizing::classic_fpr(keys, bits, hashes);
+  }
+};
+
+class bloom {
+ public:
+  static constexpr kind_info info{
+      .id = 1,
+      .name = "bloom",
+      .summary = "classic Bloom filter: smallest that merges, any m and k, k lines a look-up",
+      .lines = "k (about 2 when absent)",
+      .wide_digests = true};
+
+  static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
+  static result<bloom> make(const filter_params& params) noexcept;
+  [[nodiscard]] result<bloom> clone() const noexcept;
+
+  insert_result insert(std::uint64_t digest) noexcept { return insert_probes({digest, 0}); }
+  insert_result insert(digest128 digest) noexcept { return insert_probes({digest.low, digest.high}); }
+  [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept { return contains_probes({digest, 0}); }
+  [[nodiscard]] bool may_contain(digest128 digest) const noexcept { return contains_probes({digest.low, digest.high}); }
+
+  // How many of the digests changed something.
+  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept { return insert_all(digests); }
+  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept { return insert_all(digests); }
+  // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
+  void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
+    ask_all(digests, mask);
+  }
+  void may_contain_batch(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept {
+    ask_all(digests, mask);
+  }
+
+  // Many threads at once: see kinds/concurrent.hpp.
+  insert_result insert_atomic(std::uint64_t digest) noexcept;
+  [[nodiscard]] bool may_contain_atomic(std::uint64_t digest) const noexcept;
+  void add_to_count(std::uint64_t inserted) noexcept {
+    std::atomic_ref<std::uint64_t>(keys_).fetch_add(inserted, std::memory_order_relaxed);
+  }
+
+  result<void> merge(const bloom& other) noexcept;
+  result<void> intersect(const bloom& other) noexcept;
+  [[nodiscard]] result<bloom> fold(std::uint64_t factor) const noexcept;
+  void clear() noexcept {
+    store_.clear();
+    keys_ = 0;
+    keys_exact_ = true;
+  }
+  // Same geometry and the same bits: the same answers for ever.
+  friend bool operator==(const bloom& a, const bloom& b) noexcept {
+    return a.bits_ == b.bits_ && a.hashes_ == b.hashes_ && a.digest_bits_ == b.digest_bits_ && a.store_ == b.store_;
+  }
+
+  [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
+  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
+  [[nodiscard]] unsigned hashes() const noexcept { return hashes_; }
+  [[nodiscard]] unsigned digest_bits() const noexcept { return digest_bits_; }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
+  [[nodiscard]] double fill() const noexcept;            // share of set bits; reads the whole array
+  [[nodiscard]] double estimated_keys() const noexcept;  // from the fill: -(m/k) ln(1 - fill)
+  [[nodiscard]] double fpr_now() const noexcept;         // fill^k
+  [[nodiscard]] named_values describe() const noexcept {
+    return {{{.name = "bits", .number = bits_}, {.name = "hash functions", .number = hashes_}}};
+  }
+
+  // The native file: see kinds/concept.hpp.
+  [[nodiscard]] stored_shape shape() const noexcept;
+  [[nodiscard]] std::span<const std::byte> payload() const noexcept { return store_.bytes(); }
+  static result<std::uint64_t> payload_bytes(const stored_shape& shape) noexcept;
+  static result<bloom> adopt(const stored_shape& shape, aligned_buffer payload) noexcept;
+  static result<bloom> view(const stored_shape& shape, std::span<const std::byte> payload) noexcept;
+
+  // Calls f(first byte, size) for every part of the payload that a look-up of the digest may read.
+  template <class F>
+  void for_each_touched(digest128 digest, F&& f) const {
+    probes probe{digest.low, digest.high};
+    for (unsigned i = 0; i < hashes_; ++i) f(probe.next(bits_) / 64 * 8, std::uint64_t{8});
+  }
+  template <class F>
+  void for_each_touched(std::uint64_t digest, F&& f) const {
+    for_each_touched(digest128{digest, 0}, f);
+  }
+
+ private:
+  static constexpr std::uint64_t multiplier = 0xd1342543de82ef95ULL;
+  struct probes {
+    std::uint64_t x;
+    std::uint64_t step;
+    std::uint64_t next(std::uint64_t bits) noexcept {
+      const std::uint64_t position = fast_range(x, bits);
+      x = x * multiplier + step;
+      return position;
+    }
+  };
+  static probes start(std::uint64_t digest) noexcept { return {digest, 0}; }
+  static probes start(digest128 digest) noexcept { return {digest.low, digest.high}; }
+
+  insert_result insert_probes(probes probe) noexcept {
+    bool changed = false;
+    for (unsigned i = 0; i < hashes_; ++i) {
+      const std::uint64_t position = probe.next(bits_);
+      changed |= store_.set(position / 64, std::uint64_t{1} << (position % 64));
+    }
+    keys_ += changed ? 1 : 0;
+    return changed ? insert_result::inserted : insert_result::present;
+  }
+  [[nodiscard]] bool contains_probes(probes probe) const noexcept {
+    for (unsigned i = 0; i < hashes_; ++i) {
+      const std::uint64_t position = probe.next(bits_);
+      if (!store_.test(position / 64, std::uint64_t{1} << (position % 64))) return false;
+    }
+    return true;
+  }
+  void prefetch(probes probe, unsigned count) const noexcept {
+    for (unsigned i = 0; i < count; ++i) __builtin_prefetch(store_.data() + probe.next(bits_) / 64);
+  }
+  template <class Digest>
+  std::uint64_t insert_all(std::span<const Digest> digests) noexcept;
+  template <class Digest>
+  void ask_all(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
+
+  [[nodiscard]] result<void> check_same(const bloom& other) const noexcept;
+  void set_geometry(const stored_shape& shape) noexcept;
+  void estimate_count() noexcept {
+    keys_ = static_cast<std::uint64_t>(estimated_keys() + 0.5);
+    keys_exact_ = false;
+  }
+
+  // How far ahead the batches prefetch: enough to cover memory latency, few enough for the line-fill buffers' queue.
+  static constexpr std::size_t ahead = 16;
+
+  bit_store store_;
+  std::uint64_t bits_ = 0;
+  std::uint64_t capacity_ = 0;
+  std::uint64_t keys_ = 0;
+  double fpr_ = 0;
+  unsigned hashes_ = 0;
+  unsigned digest_bits_ = 64;
+  bool keys_exact_ = true;
+};
+
+inline result<size_plan> bloom::plan(const size_request& request, std::string_view layout) noexcept {
+  if (!layout.empty()) return fail(errc::unsupported, "kind bloom has one layout: leave --layout out");
+  return sizing::solve(bloom_model{}, request);
+}
+
+inline result<bloom> bloom::make(const filter_params& params) noexcept {
+  const auto solved = plan(params.sizes(), params.layout);
+  if (!solved) return fail(solved.error());
+  auto store = bit_store::make(bloom_model::memory_bytes(solved->bits) / 8, "the filter", params.memory);
+  if (!store) return fail(store.error());
+  bloom filter;
+  filter.store_ = std::move(*store);
+  filter.bits_ = solved->bits;
+  filter.hashes_ = solved->hashes;
+  filter.capacity_ = solved->keys;
+  filter.fpr_ = params.fpr ? *params.fpr : solved->fpr;
+  filter.digest_bits_ = solved->digest_bits;
+  return filter;
+}
+
+inline result<bloom> bloom::clone() const noexcept {
+  auto store = store_.clone("a copy of the filter");
+  if (!store) return fail(store.error());
+  bloom copy;
+  copy.set_geometry(shape());
+  copy.store_ = std::move(*store);
+  return copy;
+}
+
+template <class Digest>
+std::uint64_t bloom::insert_all(std::span<const Digest> digests) noexcept {
+  const std::uint64_t before = keys_;
+  for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) prefetch(start(digests[i]), hashes_);
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    if (i + ahead < digests.size()) prefetch(start(digests[i + ahead]), hashes_);
+    insert_probes(start(digests[i]));
+  }
+  return keys_ - before;
+}
+
+template <class Digest>
+void bloom::ask_all(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
+  // An absent key is settled by its second probe on average: more prefetches than three would mostly be wasted.
+  const unsigned first = hashes_ < 3 ? hashes_ : 3;
+  for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) prefetch(start(digests[i]), first);
+  std::uint64_t word = 0;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    if (i + ahead < digests.size()) prefetch(start(digests[i + ahead]), first);
+    word |= std::uint64_t{contains_probes(start(digests[i]))} << (i % 64);
+    if (i % 64 == 63 || i + 1 == digests.size()) {
+      mask[i / 64] = word;
+      word = 0;
+    }
+  }
+}
+
+inline insert_result bloom::insert_atomic(std::uint64_t digest) noexcept {
+  probes probe = start(digest);
+  bool changed = false;
+  for (unsigned i = 0; i < hashes_; ++i) {
+    const std::uint64_t position = probe.next(bits_);
+    changed |= store_.set_atomic(position / 64, std::uint64_t{1} << (position % 64));
+  }
+  return changed ? insert_result::inserted : insert_result::present;
+}
+
+inline bool bloom::may_contain_atomic(std::uint64_t digest) const noexcept {
+  probes probe = start(digest);
+  for (unsigned i = 0; i < hashes_; ++i) {
+    const std::uint64_t position = probe.next(bits_);
+    if (!store_.test_atomic(position / 64, std::uint64_t{1} << (position % 64))) return false;
+  }
+  return true;
+}
+
+inline result<void> bloom::check_same(const bloom& other) const noexcept {
+  if (bits_ != other.bits_) return fail(errc::mismatch, "their numbers of bits differ; fold the larger one first");
+  if (hashes_ != other.hashes_) return fail(errc::mismatch, "their numbers of hash functions differ");
+  if (digest_bits_ != other.digest_bits_)
+    return fail(errc::mismatch, "one uses 64-bit digests, the other 128-bit ones");
+  return {};
+}
+
+inline result<void> bloom::merge(const bloom& other) noexcept {
+  if (auto same = check_same(other); !same) return same;
+  store_.unite(other.store_);
+  estimate_count();
+  return {};
+}
+
+inline result<void> bloom::intersect(const bloom& other) noexcept {
+  if (auto same = check_same(other); !same) return same;
+  store_.intersect(other.store_);
+  estimate_count();
+  return {};
+}
+
+// floor(floor(x m / 2^64) / f) = floor(x (m/f) / 2^64): f neighbouring bits become one.
+inline result<bloom> bloom::fold(std::uint64_t factor) const noexcept {
+  if (factor == 0 || bits_ % factor != 0 || bits_ / factor < 8) {
+    return fail(errc::cannot_fold, "the factor must divide the number of bits and leave at least 8");
+  }
+  bloom folded;
+  folded.set_geometry(shape());
+  folded.bits_ = bits_ / factor;
+  auto store = bit_store::make(bloom_model::memory_bytes(folded.bits_) / 8, "the folded filter", store_.hooks());
+  if (!store) return fail(store.error());
+  folded.store_ = std::move(*store);
+  // The promise stays, so the capacity shrinks to what m / f bits can keep it for.
+  const auto room = sizing::keys_for(bloom_model{}, {.fpr = fpr_, .hashes = hashes_}, folded.bits_);
+  folded.capacity_ = room ? *room : 0;
+  for (std::uint64_t i = 0; i < store_.words(); ++i) {
+    for (std::uint64_t word = store_.word(i); word != 0; word &= word - 1) {
+      const std::uint64_t to = (i * 64 + static_cast<std::uint64_t>(std::countr_zero(word))) / factor;
+      folded.store_.set(to / 64, std::uint64_t{1} << (to % 64));
+    }
+  }
+  return folded;
+}
+
+inline double bloom::fill() const noexcept {
+  return bits_ == 0 ? 0.0 : static_cast<double>(store_.count_set()) / static_cast<double>(bits_);
+}
+
+inline double bloom::estimated_keys() const noexcept {
+  const double m = static_cast<double>(bits_);
+  double set_bits = static_cast<double>(store_.count_set());
+  if (set_bits > m - 0.5) set_bits = m - 0.5;  // a full filter: the estimate is a lower bound
+  return std::log1p(-set_bits / m) / std::log1p(-1.0 / m) / static_cast<double>(hashes_);
+}
+
+inline double bloom::fpr_now() const noexcept { return std::pow(fill(), static_cast<double>(hashes_)); }
+
+inline stored_shape bloom::shape() const noexcept {
+  return {.capacity_keys = capacity_,
+          .fpr = fpr_,
+          .keys = keys_,
+          .keys_exact = keys_exact_,
+          .digest_bits = digest_bits_,
+          .field = {bits_, hashes_}};
+}
+
+inline void bloom::set_geometry(const stored_shape& shape) noexcept {
+  bits_ = shape.field[0];
+  hashes_ = static_cast<unsigned>(shape.field[1]);
+  capacity_ = shape.capacity_keys;
+  fpr_ = shape.fpr;
+  keys_ = shape.keys;
+  keys_exact_ = shape.keys_exact;
+  digest_bits_ = shape.digest_bits;
+}
+
+inline result<std::uint64_t> bloom::payload_bytes(const stored_shape& shape) noexcept {
+  if (shape.field[0] < 8 || shape.field[0] > max_filter_bits) return fail(errc::bad_field, "bits", {shape.field[0]});
+  if (shape.field[1] < 1 || shape.field[1] > bloom_model::max_hashes()) {
+    return fail(errc::bad_field, "hash functions", {shape.field[1]});
+  }
+  for (std::size_t i = 2; i < shape.field.size(); ++i) {
+    if (shape.field[i] != 0) return fail(errc::bad_field, "unused number", {shape.field[i]});
+  }
+  return bloom_model::memory_bytes(shape.field[0]);
+}
+
+inline result<bloom> bloom::adopt(const stored_shape& shape, aligned_buffer payload) noexcept {
+  const auto expected = payload_bytes(shape);
+  if (!expected) return fail(expected.error());
+  if (*expected != payload.size_bytes()) return fail(errc::truncated, {}, {payload.size_bytes(), *expected});
+  bloom filter;
+  filter.set_geometry(shape);
+  filter.store_ = bit_store::adopt(std::move(payload));
+  const std::uint64_t used = filter.bits_ % 64;
+  if (used != 0 && (filter.store_.word(filter.store_.words() - 1) >> used) != 0) {
+    return fail(errc::bad_field, "bits past the end", {filter.bits_});
+  }
+  return filter;
+}
+
+inline result<bloom> bloom::view(const stored_shape& shape, std::span<const std::byte> payload) noexcept {
+  const auto expected = payload_bytes(shape);
+  if (!expected) return fail(expected.error());
+  if (*expected != payload.size()) return fail(errc::truncated, {}, {payload.size(), *expected});
+  bloom filter;
+  filter.set_geometry(shape);
+  filter.store_ = bit_store::view(payload);
+  return filter;
+}
+
+static_assert(mappable<bloom> && mergeable<bloom> && foldable<bloom> && concurrent_kind<bloom> && wide_kind<bloom>);
+
+}  // namespace bloomery

@@ -1,0 +1,177 @@
+// kinds/concept.hpp: what a filter kind is.
+//
+// A kind sees digests, never keys. It is made from `filter_params`, says what it is in `info`, keeps all of its state
+// in one run of bytes (so that a file of it can be asked while memory-mapped), and has the verbs of `filter_kind`. What
+// it can do beyond that (merge, fold, erase, be written by many threads) is a further concept, and the surfaces ask the
+// concept, not the kind. Start a new kind from kinds/bloom.hpp; CONTRIBUTING.md has the checklist.
+#pragma once
+
+#include <array>
+#include <bloomery/core/buffer.hpp>
+#include <bloomery/core/result.hpp>
+#include <bloomery/hash/concept.hpp>
+#include <bloomery/sizing.hpp>
+#include <concepts>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace bloomery {
+
+struct kind_info {
+  std::uint32_t id = 0;       // stored in files: never reused, never changed
+  std::string_view name;      // as given to --kind
+  std::string_view summary;   // one line for `bloomery kinds`
+  std::string_view lines;     // cache lines that a look-up touches, for `plan`
+  bool exact = false;         // no false positives
+  bool grows = false;         // takes any number of keys
+  bool integer_keys = false;  // digests are the keys themselves (hash `identity`)
+  bool wide_digests = false;  // can take 128-bit digests
+};
+
+// Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.
+struct filter_params {
+  std::optional<std::uint64_t> keys{};
+  std::optional<double> fpr{};
+  std::optional<std::uint64_t> bits{};
+  std::optional<unsigned> hashes{};
+  std::optional<double> bits_per_key{};
+  std::optional<std::uint64_t> memory_bytes{};
+  std::string_view layout{};
+  const memory_hooks* memory = nullptr;
+
+  [[nodiscard]] size_request sizes() const noexcept { return {keys, fpr, bits, hashes, bits_per_key, memory_bytes}; }
+};
+
+// What a file's header says of a filter; from it and the payload's bytes the filter is whole again.
+struct stored_shape {
+  std::uint64_t capacity_keys = 0;
+  double fpr = 0;          // promised at capacity
+  std::uint64_t keys = 0;  // inserts that changed something
+  bool keys_exact = true;  // false after a merge, fold or intersection: `keys` is then an estimate
+  unsigned digest_bits = 64;
+  std::array<std::uint64_t, 8> field{};  // the kind's own numbers; unused ones are 0
+};
+
+struct key_count {
+  std::uint64_t keys = 0;
+  bool exact = true;
+};
+
+// Something `info` prints: a name and its value.
+struct named_value {
+  std::string_view name;
+  std::string_view text{};
+  std::uint64_t number = 0;
+};
+using named_values = std::array<named_value, 4>;  // unused ones have an empty name
+
+constexpr std::size_t mask_words(std::size_t answers) noexcept { return (answers + 63) / 64; }
+
+template <class K>
+concept filter_kind = std::movable<K> &&
+    requires(K filter, const K constant, const filter_params& params, const stored_shape& shape, std::uint64_t digest,
+             std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask, const size_request& request) {
+  { K::info } -> std::convertible_to<const kind_info&>;
+  { K::make(params) } -> std::same_as<result<K>>;
+  { K::plan(request, params.layout) } -> std::same_as<result<size_plan>>;
+  { filter.insert(digest) } -> std::same_as<insert_result>;
+  { filter.insert_batch(digests) } -> std::same_as<std::uint64_t>;
+  { constant.may_contain(digest) } -> std::same_as<bool>;
+  constant.may_contain_batch(digests, mask);
+  { constant.clone() } -> std::same_as<result<K>>;
+  filter.clear();
+  { constant == constant } -> std::same_as<bool>;
+  { constant.keys() } -> std::same_as<key_count>;
+  { constant.capacity_keys() } -> std::same_as<std::uint64_t>;
+  { constant.promised_fpr() } -> std::same_as<double>;
+  { constant.fill() } -> std::same_as<double>;
+  { constant.estimated_keys() } -> std::same_as<double>;
+  { constant.fpr_now() } -> std::same_as<double>;
+  { constant.memory_bytes() } -> std::same_as<std::uint64_t>;
+  { constant.describe() } -> std::same_as<named_values>;
+  { constant.shape() } -> std::same_as<stored_shape>;
+};
+
+// Kinds whose bytes can be asked where they lie (memory-mapped).
+template <class K>
+concept mappable = filter_kind<K> &&
+    requires(const K constant, const stored_shape& shape, aligned_buffer buffer, std::span<const std::byte> bytes) {
+  { K::payload_bytes(shape) } -> std::same_as<result<std::uint64_t>>;
+  { K::adopt(shape, std::move(buffer)) } -> std::same_as<result<K>>;
+  { K::view(shape, bytes) } -> std::same_as<result<K>>;
+  { constant.payload() } -> std::same_as<std::span<const std::byte>>;
+};
+
+// Kinds whose bytes are made for the file and unpacked from it. `serialized_bytes` and `serialize` agree.
+template <class K>
+concept serializable = filter_kind<K> &&
+    requires(const K constant, const stored_shape& shape, std::span<std::byte> out, std::span<const std::byte> bytes) {
+  { constant.serialized_bytes() } -> std::same_as<std::uint64_t>;
+  { constant.serialize(out) } -> std::same_as<result<void>>;
+  { K::deserialize(shape, bytes) } -> std::same_as<result<K>>;
+};
+
+template <class K>
+concept mergeable = filter_kind<K> && requires(K filter, const K& other) {
+  { filter.merge(other) } -> std::same_as<result<void>>;
+  { filter.intersect(other) } -> std::same_as<result<void>>;
+};
+
+template <class K>
+concept foldable = filter_kind<K> && requires(const K constant, std::uint64_t factor) {
+  { constant.fold(factor) } -> std::same_as<result<K>>;
+};
+
+template <class K>
+concept erasable = filter_kind<K> && requires(K filter, std::uint64_t digest) {
+  { filter.erase(digest) } -> std::same_as<bool>;
+};
+
+// Kinds that many threads may write and ask at once; see kinds/concurrent.hpp for the contract.
+template <class K>
+concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant, std::uint64_t digest) {
+  { filter.insert_atomic(digest) } -> std::same_as<insert_result>;
+  { constant.may_contain_atomic(digest) } -> std::same_as<bool>;
+  filter.add_to_count(digest);
+};
+
+template <class K>
+concept wide_kind = filter_kind<K> && requires(K filter, const K constant, digest128 digest) {
+  { filter.insert(digest) } -> std::same_as<insert_result>;
+  { constant.may_contain(digest) } -> std::same_as<bool>;
+};
+
+// The positions of the set bits of a mask, as a selection vector: how many, with the indexes in `selection`.
+inline std::size_t selection_of(std::span<const std::uint64_t> mask, std::size_t answers,
+                                std::span<std::uint32_t> selection) noexcept {
+  std::size_t count = 0;
+  for (std::size_t word = 0; word < mask_words(answers); ++word) {
+    std::uint64_t bits = mask[word];
+    while (bits != 0 && count < selection.size()) {
+      selection[count++] = static_cast<std::uint32_t>(word * 64 + static_cast<unsigned>(std::countr_zero(bits)));
+      bits &= bits - 1;
+    }
+  }
+  return count;
+}
+
+// Asks a batch and gives the indexes of the digests that may be present. `selection` must hold digests.size() indexes
+// and a batch is at most 2^32 digests; work is done in groups, so that no memory is allocated.
+template <filter_kind K>
+std::size_t may_contain_select(const K& filter, std::span<const std::uint64_t> digests,
+                               std::span<std::uint32_t> selection) noexcept {
+  constexpr std::size_t group = 1024;
+  std::array<std::uint64_t, mask_words(group)> mask{};
+  std::size_t count = 0;
+  for (std::size_t first = 0; first < digests.size(); first += group) {
+    const std::size_t size = digests.size() - first < group ? digests.size() - first : group;
+    filter.may_contain_batch(digests.subspan(first, size), mask);
+    const std::size_t found = selection_of(mask, size, selection.subspan(count));
+    for (std::size_t i = 0; i < found; ++i) selection[count + i] += static_cast<std::uint32_t>(first);
+    count += found;
+  }
+  return count;
+}
+
+}  // namespace bloomery
