@@ -103,7 +103,23 @@ double fpr_at(const Model& model, const size_request& request, std::uint64_t key
   return model.fpr(keys, bits, request.hashes ? *request.hashes : best_hashes(model, keys, bits));
 }
 
-// The smallest m with FPR <= p, by doubling from a lower bound and then bisecting on the model's own steps.
+// The smallest rounded m up to `high` (whose FPR is at most p) with FPR <= p, for a fixed k.
+template <class Model>
+std::uint64_t bisect_bits(const Model& model, const size_request& request, std::uint64_t high) noexcept {
+  std::uint64_t low = high / 2;  // below the information bound, or the model's smallest size
+  // Beyond 2^40 bits a relative step of 2^-40 is far below anything that can be measured.
+  while (low + 1 < high && high - low > (high >> 40U)) {
+    const std::uint64_t middle = low + (high - low) / 2;
+    if (model.fpr(*request.keys, model.round_bits(middle), *request.hashes) <= *request.fpr) {
+      high = middle;
+    } else {
+      low = middle;
+    }
+  }
+  return model.round_bits(high);
+}
+
+// The smallest m with FPR <= p: grow from a lower bound, then bisect.
 template <class Model>
 result<std::uint64_t> bits_for(const Model& model, const size_request& request) noexcept {
   const std::uint64_t keys = *request.keys;
@@ -118,19 +134,14 @@ result<std::uint64_t> bits_for(const Model& model, const size_request& request) 
     }
     high = model.round_bits(high + high / 4 + 1);
   }
-  std::uint64_t low = high / 2;  // the FPR there is above p, or the model's smallest size is below it
-  while (low + 1 < high) {
-    const std::uint64_t middle = low + (high - low) / 2;
-    const std::uint64_t rounded = model.round_bits(middle);
-    if (fpr_at(model, request, keys, rounded) <= fpr) {
-      high = middle;
-    } else {
-      low = middle;
-    }
-    // Beyond 2^40 bits a relative step of 2^-40 is far below anything that can be measured.
-    if (high - low <= (high >> 40U)) break;
+  // Bisecting with one k at a time, and choosing k again at the size found, ends after two or three rounds.
+  size_request fixed = request;
+  while (true) {
+    if (!request.hashes) fixed.hashes = best_hashes(model, keys, high);
+    const std::uint64_t found = bisect_bits(model, fixed, high);
+    if (request.hashes || found == high || best_hashes(model, keys, found) == *fixed.hashes) return found;
+    high = found;
   }
-  return model.round_bits(high);
 }
 
 // The largest n with FPR <= p in m bits.

@@ -99,8 +99,8 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "the parameters contradict each other: {t}",
       "{t} would take more bytes than 64-bit sizes can count: ask for fewer keys or a larger false-positive rate",
       "{t} cannot reach this false-positive rate: at {0} bits per key it stops falling; use kind bloom",
-      "{0} keys at this false-positive rate need {1} hash bits and {t} has {2}: use a wider hash such as xxh3, fewer "
-      "keys or a larger false-positive rate",
+      "{0} keys at this false-positive rate need {1} hash bits and {t} has {2}: use kind bloom with a 128-bit hash "
+      "such as xxh3, fewer keys or a larger false-positive rate",
       "{t} is limited to {1} blocks and this would take {0}: use layout split64",
       "{t}",
       "the filters do not fit together: {t}",

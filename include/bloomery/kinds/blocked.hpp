@@ -190,7 +190,7 @@ inline result<size_plan> blocked::plan(const size_request& request, std::string_
   const std::uint64_t blocks = solved->bits / model.block_bits();
   if (blocks > model.max_blocks()) return fail(errc::layout_too_large, "layout split32", {blocks, model.max_blocks()});
   if (solved->digest_bits > 64) {
-    return fail(errc::not_enough_hash_bits, "kind blocked, which takes 64-bit digests (kind bloom takes 128-bit ones),",
+    return fail(errc::not_enough_hash_bits, "kind blocked",
                 {solved->keys, sizing::hash_bits_needed(solved->keys, solved->fpr), 64});
   }
   return solved;
