@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <bloomery/core/buffer.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/concept.hpp>
