@@ -1,0 +1,36 @@
+// kinds.hpp: THE list of kinds. Everything that needs "all kinds" (the tool, files, suites, fuzzers, benchmarks) walks
+// it.
+//
+// To add a kind: its header, its test, and its line here. See CONTRIBUTING.md.
+#pragma once
+
+#include <bloomery/core/type_list.hpp>
+#include <bloomery/kinds/bitmap.hpp>
+#include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
+
+namespace bloomery {
+
+using kind_list = type_list<  //
+    bloom,                    //
+    blocked,                  //
+    bitmap                    //
+    >;
+
+// The kind with this name or id, or nullptr.
+inline const kind_info* find_kind(std::string_view name) noexcept {
+  const kind_info* found = nullptr;
+  for_each_type(kind_list{}, [&](auto tag) {
+    if (decltype(tag)::type::info.name == name) found = &decltype(tag)::type::info;
+  });
+  return found;
+}
+inline const kind_info* find_kind(std::uint32_t id) noexcept {
+  const kind_info* found = nullptr;
+  for_each_type(kind_list{}, [&](auto tag) {
+    if (decltype(tag)::type::info.id == id) found = &decltype(tag)::type::info;
+  });
+  return found;
+}
+
+}  // namespace bloomery

@@ -1,0 +1,206 @@
+// kinds/bitmap.hpp: the exact neighbour: a compressed bitmap of integer keys.
+//
+// What it is      a Roaring bitmap over 64-bit integers. The digest is the integer itself (hash `identity`), so there
+// are no
+//                 false positives and no false negatives, and keys can be erased.
+// Use it when     keys are integers and dense: from one key in about 10 of their range on, it is smaller than a Bloom
+// filter at
+//                 1 % and exact besides. From 1 bit per key (a full range) over 16 (sparser than 1 in 16) up to 80 or
+//                 more (scattered over 64 bits); `bloomery plan` prints where the crossover lies for your n and p.
+// Use instead     `blocked` or `bloom` for sparse integers, or for any other keys.
+// Deletes         yes: erase says whether the key was there. Merges: union and intersection of any two.
+//
+// Bytes           the portable 64-bit Roaring serialisation, in its smallest form: the same set gives the same bytes.
+// Paper           D. Lemire, O. Kaser, et al., "Roaring bitmaps: implementation of an optimized software library",
+// 2018. Linking         the engine is compiled (bloomery::bitmap, which links CRoaring). Call enable_bitmap() once;
+// without it, make
+//                 and load return an error that says so.
+// Threads         any number of readers, or one writer. Nothing here is atomic.
+// Memory          CRoaring allocates by itself: memory hooks do not see it, and memory refused to it cannot be
+// survived.
+//
+//     bloomery::enable_bitmap();
+//     auto set = bloomery::bitmap::make({});
+//     set->insert(42);
+//     bool there = set->may_contain(42);   // true, and it is exact
+#pragma once
+
+#include <atomic>
+#include <bloomery/kinds/concept.hpp>
+#include <utility>
+
+namespace bloomery {
+
+// The door to the compiled engine: a table of functions over an opaque set.
+struct bitmap_engine {
+  void* (*create)() noexcept;  // nullptr when memory is refused, as below
+  void (*destroy)(void*) noexcept;
+  void* (*clone)(const void*) noexcept;
+  bool (*insert)(void*, std::uint64_t) noexcept;
+  bool (*erase)(void*, std::uint64_t) noexcept;
+  bool (*contains)(const void*, std::uint64_t) noexcept;
+  void (*clear)(void*) noexcept;
+  void (*unite)(void*, const void*) noexcept;
+  void (*intersect)(void*, const void*) noexcept;
+  bool (*equal)(const void*, const void*) noexcept;
+  std::uint64_t (*cardinality)(const void*) noexcept;
+  std::uint64_t (*range)(const void*) noexcept;  // largest - smallest, 0 when empty
+  std::uint64_t (*memory_bytes)(const void*) noexcept;
+  std::uint64_t (*serialized_bytes)(const void*) noexcept;  // in the smallest form
+  void (*serialize)(const void*, std::byte*) noexcept;
+  void* (*deserialize)(std::span<const std::byte>, const char** why) noexcept;  // validates everything first
+};
+
+namespace detail {
+inline std::atomic<const bitmap_engine*>& bitmap_engine_slot() noexcept {
+  static std::atomic<const bitmap_engine*> slot{nullptr};
+  return slot;
+}
+}  // namespace detail
+
+// Defined in bloomery::bitmap.
+void enable_bitmap() noexcept;
+
+class bitmap {
+ public:
+  static constexpr kind_info info{
+      .id = 3,
+      .name = "bitmap",
+      .summary = "exact compressed bitmap for integer keys (--u64): erases, no false positives",
+      .lines = "2-3",
+      .exact = true,
+      .grows = true,
+      .integer_keys = true};
+
+  // What n keys take when at least one in 16 integers of their range is a key: 16 bits each at most. Rates do not
+  // matter.
+  static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
+  static result<bitmap> make(const filter_params& params) noexcept;
+  [[nodiscard]] result<bitmap> clone() const noexcept;
+
+  insert_result insert(std::uint64_t key) noexcept {
+    return engine_->insert(set_, key) ? insert_result::inserted : insert_result::present;
+  }
+  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key); }
+  bool erase(std::uint64_t key) noexcept { return engine_->erase(set_, key); }
+  std::uint64_t insert_batch(std::span<const std::uint64_t> keys) noexcept;
+  void may_contain_batch(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) const noexcept;
+
+  result<void> merge(const bitmap& other) noexcept {
+    engine_->unite(set_, other.set_);
+    return {};
+  }
+  result<void> intersect(const bitmap& other) noexcept {
+    engine_->intersect(set_, other.set_);
+    return {};
+  }
+  void clear() noexcept { engine_->clear(set_); }
+  friend bool operator==(const bitmap& a, const bitmap& b) noexcept { return a.engine_->equal(a.set_, b.set_); }
+
+  [[nodiscard]] key_count keys() const noexcept { return {engine_->cardinality(set_), true}; }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return max_keys; }
+  [[nodiscard]] double promised_fpr() const noexcept { return 0; }
+  [[nodiscard]] double fill() const noexcept;  // keys / (largest - smallest + 1)
+  [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys().keys); }
+  [[nodiscard]] double fpr_now() const noexcept { return 0; }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return engine_->memory_bytes(set_); }
+  [[nodiscard]] named_values describe() const noexcept { return {{{.name = "range", .number = engine_->range(set_)}}}; }
+
+  // The native file: see kinds/concept.hpp.
+  [[nodiscard]] stored_shape shape() const noexcept { return {.capacity_keys = max_keys, .keys = keys().keys}; }
+  [[nodiscard]] std::uint64_t serialized_bytes() const noexcept { return engine_->serialized_bytes(set_); }
+  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept;
+  static result<bitmap> deserialize(const stored_shape& shape, std::span<const std::byte> bytes) noexcept;
+
+  bitmap(bitmap&& other) noexcept : engine_(other.engine_), set_(std::exchange(other.set_, nullptr)) {}
+  bitmap& operator=(bitmap&& other) noexcept {
+    std::swap(engine_, other.engine_);
+    std::swap(set_, other.set_);
+    return *this;
+  }
+  bitmap(const bitmap&) = delete;
+  bitmap& operator=(const bitmap&) = delete;
+  ~bitmap() {
+    if (set_ != nullptr) engine_->destroy(set_);
+  }
+
+ private:
+  bitmap(const bitmap_engine* engine, void* set) noexcept : engine_(engine), set_(set) {}
+  static const bitmap_engine* engine() noexcept { return detail::bitmap_engine_slot().load(std::memory_order_acquire); }
+
+  const bitmap_engine* engine_;
+  void* set_;
+};
+
+inline result<size_plan> bitmap::plan(const size_request& request, std::string_view layout) noexcept {
+  if (!layout.empty()) return fail(errc::unsupported, "kind bitmap has one layout: leave --layout out");
+  if (!request.keys) return fail(errc::missing_parameter, "a bitmap needs a number of keys");
+  if (*request.keys == 0 || *request.keys > max_keys) {
+    return fail_number(errc::bad_keys, static_cast<double>(*request.keys), {max_keys});
+  }
+  constexpr std::uint64_t bits_a_key = 16;  // an array container: two bytes a key
+  return size_plan{.keys = *request.keys,
+                   .bits = *request.keys * bits_a_key,
+                   .bits_per_key = static_cast<double>(bits_a_key),
+                   .memory_bytes = *request.keys * bits_a_key / 8};
+}
+
+inline result<bitmap> bitmap::make(const filter_params& params) noexcept {
+  if (!params.layout.empty()) return fail(errc::unsupported, "kind bitmap has one layout: leave --layout out");
+  const bitmap_engine* with = engine();
+  if (with == nullptr) return fail(errc::not_linked, "kind bitmap");
+  void* set = with->create();
+  if (set == nullptr) return fail(errc::out_of_memory, "the bitmap");
+  return bitmap(with, set);
+}
+
+inline result<bitmap> bitmap::clone() const noexcept {
+  void* set = engine_->clone(set_);
+  if (set == nullptr) return fail(errc::out_of_memory, "a copy of the bitmap", {serialized_bytes()});
+  return bitmap(engine_, set);
+}
+
+inline std::uint64_t bitmap::insert_batch(std::span<const std::uint64_t> keys) noexcept {
+  std::uint64_t inserted = 0;
+  for (const std::uint64_t key : keys) inserted += engine_->insert(set_, key) ? 1U : 0U;
+  return inserted;
+}
+
+inline void bitmap::may_contain_batch(std::span<const std::uint64_t> keys,
+                                      std::span<std::uint64_t> mask) const noexcept {
+  for (std::size_t word = 0; word < mask_words(keys.size()); ++word) mask[word] = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) mask[i / 64] |= std::uint64_t{may_contain(keys[i])} << (i % 64);
+}
+
+inline double bitmap::fill() const noexcept {
+  const double count = static_cast<double>(keys().keys);
+  return count == 0 ? 0.0 : count / (static_cast<double>(engine_->range(set_)) + 1.0);
+}
+
+inline result<void> bitmap::serialize(std::span<std::byte> out) const noexcept {
+  const std::uint64_t needed = serialized_bytes();
+  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
+  engine_->serialize(set_, out.data());
+  return {};
+}
+
+inline result<bitmap> bitmap::deserialize(const stored_shape& shape, std::span<const std::byte> bytes) noexcept {
+  const bitmap_engine* with = engine();
+  if (with == nullptr) return fail(errc::not_linked, "kind bitmap");
+  for (const std::uint64_t number : shape.field) {
+    if (number != 0) return fail(errc::bad_field, "unused number", {number});
+  }
+  const char* why = nullptr;
+  void* set = with->deserialize(bytes, &why);
+  if (set == nullptr) {
+    return why == nullptr ? result<bitmap>(fail(errc::out_of_memory, "the bitmap", {bytes.size()}))
+                          : result<bitmap>(fail(errc::codec_failed, why));
+  }
+  bitmap loaded(with, set);
+  if (loaded.keys().keys != shape.keys) return fail(errc::bad_field, "keys", {shape.keys});
+  return loaded;
+}
+
+static_assert(serializable<bitmap> && mergeable<bitmap> && erasable<bitmap>);
+
+}  // namespace bloomery
