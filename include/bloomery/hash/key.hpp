@@ -238,7 +238,7 @@ class tuple_sink {
     append(field.data(), field.size());
   }
 
-  const H& hash_;
+  H hash_;  // a copy: hashes are small, and a reference to a temporary one would be a trap
   std::size_t used_ = 0;
   std::array<std::byte, buffer_bytes> buffer_;
 };

@@ -6,6 +6,8 @@
 //
 // The 32-bit function has only 2^32 digests: from about 40 thousand keys on, digest collisions alone exceed a rate of
 // one in 100,000. It is for small filters and foreign data.
+//
+// For both, sets of keys are known that collide under every seed: never use them on keys that an opponent chooses.
 #pragma once
 
 #include <bit>

@@ -1,7 +1,7 @@
 // hash/murmur64a.hpp: MurmurHash64A by Austin Appleby, the 64-bit function of the MurmurHash2 family.
 //
-// Here because RedisBloom and libstdc++ use it. It has published multi-collisions that hold for every seed: never use
-// it on keys that an opponent chooses.
+// Here because RedisBloom and libstdc++ use it. Sets of keys are known that collide under every seed: never use it on
+// keys that an opponent chooses.
 #pragma once
 
 #include <bloomery/core/bytes.hpp>

@@ -1,0 +1,289 @@
+// Keys of any type: the bytes that are hashed for them, and that every way to a digest agrees.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/key.hpp>
+#include <cstring>
+#include <set>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace shop {
+
+struct order {
+  std::uint32_t customer = 0;
+  std::string item;
+};
+template <class Sink>
+void bloomery_funnel(Sink& sink, const order& value) {
+  sink.put(value.customer);
+  sink.put(value.item);
+}
+
+}  // namespace shop
+
+namespace {
+
+using namespace bloomery;
+constexpr xxh3 hash{.seed = 3};
+
+std::string text_of(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+std::uint64_t raw(const std::string& bytes) { return hash(bytes.data(), bytes.size()); }
+std::string little_endian_text(std::uint64_t value) {
+  std::string bytes(8, '\0');
+  store_le(bytes.data(), value);
+  return bytes;
+}
+std::string field(const std::string& bytes) { return static_cast<char>(bytes.size()) + bytes; }
+template <class Tuple>
+std::string encoding(const Tuple& tuple) {
+  tuple_sink<xxh3> sink(hash);
+  sink.put_all(tuple);
+  return text_of(sink.bytes());
+}
+
+TEST(Key, StringsOfEveryTypeAreTheirBytes) {
+  const std::uint64_t expected = hash("abc", 3);
+  const std::array<std::byte, 3> bytes = {std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
+  EXPECT_EQ(digest_of(hash, "abc"), expected);
+  EXPECT_EQ(digest_of(hash, static_cast<const char*>("abc")), expected);
+  EXPECT_EQ(digest_of(hash, std::string("abc")), expected);
+  EXPECT_EQ(digest_of(hash, std::string_view("abc")), expected);
+  EXPECT_EQ(digest_of(hash, bytes), expected);
+  EXPECT_EQ(digest_of(hash, std::span<const std::byte>(bytes)), expected);
+  EXPECT_EQ(digest_of(hash, std::vector<unsigned char>{'a', 'b', 'c'}), expected);
+  EXPECT_EQ(digest_of(hash, std::vector<char>{'a', 'b', 'c'}), expected);
+  EXPECT_EQ(digest_of(hash, std::string("a\0b", 3)), hash("a\0b", 3));
+  EXPECT_EQ(digest_of(hash, std::string_view()), hash("", 0));
+}
+
+enum class colour : std::int8_t { red = -2, blue = 7 };
+enum plain { first = 1 };
+
+TEST(Key, IntegersOfEveryWidthAreEightBytes) {
+  const std::uint64_t five = raw(little_endian_text(5));
+  EXPECT_EQ(digest_of(hash, 5), five);
+  EXPECT_EQ(digest_of(hash, std::int8_t{5}), five);
+  EXPECT_EQ(digest_of(hash, std::uint16_t{5}), five);
+  EXPECT_EQ(digest_of(hash, 5ULL), five);
+  EXPECT_EQ(digest_of(hash, true), raw(little_endian_text(1)));
+  EXPECT_EQ(digest_of(hash, plain::first), raw(little_endian_text(1)));
+  EXPECT_EQ(digest_of(hash, colour::blue), raw(little_endian_text(7)));
+}
+
+TEST(Key, NegativeIntegersAreSignExtended) {
+  EXPECT_EQ(digest_of(hash, std::int8_t{-1}), raw(std::string(8, '\xff')));
+  EXPECT_EQ(digest_of(hash, -1), raw(std::string(8, '\xff')));
+  EXPECT_EQ(digest_of(hash, colour::red), raw('\xfe' + std::string(7, '\xff')));
+  EXPECT_NE(digest_of(hash, -1), digest_of(hash, 0xffffffffU));
+}
+
+TEST(Key, CharIsUnsignedOnEveryMachine) { EXPECT_EQ(digest_of(hash, '\xff'), digest_of(hash, 255)); }
+
+TEST(Key, WeakHashesAreFinished) {
+  EXPECT_EQ(digest_of(fnv1a{}, "abc"), mix64(fnv1a{}("abc", 3)));
+  EXPECT_EQ(digest_of(lookup3{}, 1), mix64(lookup3{}(little_endian_text(1).data(), 8)));
+}
+
+TEST(Key, WideDigestsHashTheSameBytes) {
+  EXPECT_EQ(digest_wide_of(hash, "abc"), hash.wide("abc", 3));
+  EXPECT_EQ(digest_wide_of(hash, 5), hash.wide(little_endian_text(5).data(), 8));
+  const std::string bytes = encoding(std::pair(1, "x"));
+  EXPECT_EQ(digest_wide_of(hash, std::pair(1, "x")), hash.wide(bytes.data(), bytes.size()));
+}
+
+TEST(Key, PrehashedIsNotHashed) {
+  EXPECT_EQ(digest_of(hash, prehashed{42}), 42U);
+  EXPECT_EQ(digest_of(fnv1{}, prehashed{42}), 42U);
+  const prehashed128 wide{.digest = {.low = 1, .high = 2}};
+  EXPECT_EQ(digest_of(hash, wide), 1U);
+  EXPECT_EQ(digest_wide_of(hash, wide), (digest128{.low = 1, .high = 2}));
+}
+
+TEST(Key, IdentityGivesTheIntegerItself) {
+  EXPECT_EQ(digest_of(identity{}, 123456789), 123456789U);
+  EXPECT_EQ(digest_of(identity{}, -1), ~0ULL);
+}
+
+TEST(Key, AHasherAgreesWithTheHashItself) {
+  const hasher chosen = hasher::of(hash);
+  EXPECT_EQ(digest_of(chosen, "abc"), digest_of(hash, "abc"));
+  EXPECT_EQ(digest_of(chosen, -7), digest_of(hash, -7));
+  EXPECT_EQ(digest_of(chosen, std::tuple(1, "two", std::pair(3, "four"))),
+            digest_of(hash, std::tuple(1, "two", std::pair(3, "four"))));
+  EXPECT_EQ(digest_wide_of(chosen, shop::order{.customer = 1, .item = "x"}),
+            digest_wide_of(hash, shop::order{.customer = 1, .item = "x"}));
+  EXPECT_EQ(digest_of(hasher::of(fnv1{}), "abc"), digest_of(fnv1{}, "abc"));
+}
+
+TEST(Tuple, FieldsCarryTheirLength) {
+  EXPECT_EQ(encoding(std::tuple("ab", "c")),
+            "\x02"
+            "ab"
+            "\x01"
+            "c");
+  EXPECT_EQ(encoding(std::tuple("a", "bc")),
+            "\x01"
+            "a"
+            "\x02"
+            "bc");
+  EXPECT_EQ(encoding(std::tuple("", "")), std::string(2, '\0'));
+  EXPECT_EQ(encoding(std::tuple(std::uint8_t{7})), "\x08" + little_endian_text(7));
+  EXPECT_EQ(encoding(std::tuple<>()), "");
+  EXPECT_EQ(digest_of(hash, std::tuple("ab", "c")), raw("\x02"
+                                                        "ab"
+                                                        "\x01"
+                                                        "c"));
+}
+
+TEST(Tuple, NeverConfusesWhereFieldsEnd) {
+  std::set<std::uint64_t> digests;
+  digests.insert(digest_of(hash, std::tuple("ab", "c")));
+  digests.insert(digest_of(hash, std::tuple("a", "bc")));
+  digests.insert(digest_of(hash, std::tuple("abc", "")));
+  digests.insert(digest_of(hash, std::tuple("", "abc")));
+  digests.insert(digest_of(hash, std::tuple("abc")));
+  digests.insert(digest_of(hash, std::tuple("a", "b", "c")));
+  digests.insert(digest_of(hash, std::tuple(std::tuple("a", "b"), "c")));
+  digests.insert(digest_of(hash, std::tuple("a", std::tuple("b", "c"))));
+  EXPECT_EQ(digests.size(), 8U);
+}
+
+TEST(Tuple, ANestedTupleIsOneField) {
+  EXPECT_EQ(encoding(std::tuple("x", std::tuple("ab", "c"))), field("x") + field(field("ab") + field("c")));
+  EXPECT_EQ(encoding(std::make_tuple(std::make_tuple(std::make_tuple("z")))), field(field(field("z"))));
+}
+
+TEST(Tuple, PairsAndArraysAreTuples) {
+  EXPECT_EQ(encoding(std::pair("a", 1)), encoding(std::tuple("a", 1)));
+  EXPECT_EQ(encoding(std::array<int, 2>{1, 2}), encoding(std::tuple(1, 2)));
+}
+
+TEST(Tuple, PrehashedFieldsAreTheirLittleEndianBytes) {
+  EXPECT_EQ(encoding(std::tuple(prehashed{9})), field(little_endian_text(9)));
+  EXPECT_EQ(encoding(std::tuple(prehashed128{.digest = {.low = 9, .high = 8}})),
+            field(little_endian_text(9) + little_endian_text(8)));
+}
+
+TEST(Tuple, LengthsAboveOneByteAreLeb128) {
+  EXPECT_EQ(encoding(std::tuple(std::string(127, 'x'))), "\x7f" + std::string(127, 'x'));
+  EXPECT_EQ(encoding(std::tuple(std::string(128, 'x'))), "\x80\x01" + std::string(128, 'x'));
+  EXPECT_EQ(encoding(std::tuple(std::string(300, 'x'))), "\xac\x02" + std::string(300, 'x'));
+}
+
+TEST(Funnel, IsEncodedAsATuple) {
+  const shop::order value{.customer = 7, .item = "lamp"};
+  EXPECT_EQ(digest_of(hash, value), digest_of(hash, std::tuple(7, "lamp")));
+  EXPECT_EQ(encoding(std::tuple("a", value)), encoding(std::tuple("a", std::tuple(7, "lamp"))));
+}
+
+std::string wide_digest_text(const std::string& bytes) {
+  const auto digest = hash.wide(bytes.data(), bytes.size());
+  return little_endian_text(digest.low) + little_endian_text(digest.high);
+}
+
+TEST(TupleSink, KeepsFieldsOfUpTo512BytesAndDigestsLongerOnes) {
+  const std::string fits(512, 'x');
+  const std::string too_long(513, 'x');
+  EXPECT_EQ(encoding(std::tuple(fits)), "\x80\x04" + fits);
+  EXPECT_EQ(encoding(std::tuple(too_long)), std::string("\x81\x00\x81\x04", 4) + wide_digest_text(too_long));
+}
+
+TEST(TupleSink, FoldsWhatIsThereWhenTheNextFieldDoesNotFit) {
+  tuple_sink<xxh3> sink(hash);
+  const std::string part(255, 'p');  // 2 + 255 bytes encoded: three of them and 253 fill the buffer exactly
+  std::string plain;
+  for (int i = 0; i < 3; ++i) {
+    sink.put(part);
+    plain += "\xff\x01" + part;
+  }
+  const std::string last(251, 'q');
+  sink.put(last);
+  plain += "\xfb\x01" + last;
+  ASSERT_EQ(plain.size(), tuple_sink<xxh3>::buffer_bytes);
+  EXPECT_EQ(text_of(sink.bytes()), plain);
+  sink.put("z");
+  EXPECT_EQ(text_of(sink.bytes()), std::string("\x80\x00", 2) + wide_digest_text(plain) + field("z"));
+  EXPECT_EQ(sink.digest(), raw(text_of(sink.bytes())));
+}
+
+TEST(TupleSink, FoldsWithEightBytesUnderA64BitHash) {
+  tuple_sink<siphash24> sink(siphash24{});
+  const std::string part(500, 'p');
+  for (int i = 0; i < 3; ++i) sink.put(part);
+  const std::string folded = "\xf4\x03" + part + "\xf4\x03" + part;
+  const std::string expected =
+      std::string("\x80\x00", 2) + little_endian_text(siphash24{}(folded.data(), folded.size())) + "\xf4\x03" + part;
+  EXPECT_EQ(text_of(sink.bytes()), expected);
+}
+
+TEST(TupleSink, EveryPartCountsHoweverManyThereAre) {
+  // 200 parts of 40 bytes fold many times; changing any one of them changes the digest.
+  const auto digest_with = [](int changed) {
+    tuple_sink<xxh3> sink(hash);
+    for (int i = 0; i < 200; ++i) sink.put(std::string(40, i == changed ? 'X' : 'x'));
+    return sink.digest();
+  };
+  std::set<std::uint64_t> digests;
+  for (int changed = -1; changed < 200; ++changed) digests.insert(digest_with(changed));
+  EXPECT_EQ(digests.size(), 201U);
+}
+
+TEST(TupleSink, AFoldCannotBeForgedByAPlainField) {
+  // The bytes of a folded sink, given as fields, do not give the folded sink's bytes: no length starts with 80 00.
+  tuple_sink<xxh3> folded(hash);
+  for (int i = 0; i < 5; ++i) folded.put(std::string(400, 'x'));
+  ASSERT_EQ(text_of(folded.bytes()).substr(0, 2), std::string("\x80\x00", 2));
+  for (std::size_t size = 0; size <= 512; ++size) {
+    tuple_sink<xxh3> plain(hash);
+    plain.put(std::string(size, 'x'));
+    const std::string start = text_of(plain.bytes()).substr(0, 2);
+    ASSERT_NE(start, std::string("\x80\x00", 2));
+    ASSERT_NE(start, std::string("\x81\x00", 2));
+  }
+}
+
+TEST(TupleSink, ClearStartsAfresh) {
+  tuple_sink<xxh3> sink(hash);
+  sink.put("left over");
+  sink.clear();
+  sink.put("a");
+  EXPECT_EQ(sink.digest(), digest_of(hash, std::tuple("a")));
+}
+
+TEST(FieldSink, GivesTheBytesOfTheTupleWithEveryHash) {
+  const std::array<std::byte, 32> secret{};
+  const std::string long_field(3000, 'l');
+  for_each_type(hash_list{}, [&](auto tag) {
+    using chosen = typename decltype(tag)::type;
+    if constexpr (!std::is_same_v<chosen, identity>) {
+      const auto made = hasher::make(chosen::info.name, 0, std::span(secret).first(chosen::info.key_bytes));
+      ASSERT_TRUE(made);
+      field_sink sink(*made);
+      tuple_sink<chosen> expected{chosen{}};
+      for (int i = 0; i < 40; ++i) {
+        const std::string part(static_cast<std::size_t>(i * 7), 'f');
+        sink.put(part);
+        expected.put(part);
+      }
+      sink.put(long_field);
+      expected.put(long_field);
+      EXPECT_EQ(text_of(sink.bytes()), text_of(expected.bytes())) << chosen::info.name;
+      EXPECT_EQ(sink.digest(), expected.digest()) << chosen::info.name;
+    }
+  });
+}
+
+TEST(Keys, OfATupleNeverCollideInAGrid) {
+  std::set<std::uint64_t> digests;
+  for (int i = 0; i < 100; ++i) {
+    for (int j = 0; j < 100; ++j) digests.insert(digest_of(hash, std::tuple(std::to_string(i), std::to_string(j))));
+  }
+  EXPECT_EQ(digests.size(), 10000U);
+}
+
+}  // namespace
