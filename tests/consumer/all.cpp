@@ -1,0 +1,27 @@
+// Everything as an embedder uses it: the compiled parts linked, then made known by one call.
+#include <bloomery/bloomery.hpp>
+#include <cstdint>
+#include <cstdio>
+
+namespace {
+
+int refused(const bloomery::error& error) {
+  std::fprintf(stderr, "%s\n", bloomery::describe(error).c_str());
+  return 2;
+}
+
+}  // namespace
+
+int main() {
+  bloomery::enable_all();
+
+  auto numbers = bloomery::filter<bloomery::bitmap, bloomery::identity>::make({});
+  if (!numbers) return refused(numbers.error());
+  numbers->insert(std::uint64_t{42});
+  if (!numbers->may_contain(std::uint64_t{42}) || numbers->may_contain(std::uint64_t{43})) return 1;
+
+  auto names = bloomery::filter<bloomery::bloom>::make({.keys = 1000, .fpr = 0.01});
+  if (!names) return refused(names.error());
+  names->insert("alice");
+  return names->may_contain("alice") ? 0 : 1;
+}
