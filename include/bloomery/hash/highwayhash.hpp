@@ -1,8 +1,8 @@
 // hash/highwayhash.hpp: HighwayHash-64 by Alakuijala, Cox and Wassenberg, keyed with 32 secret bytes.
 //
-// A keyed hash for long keys: it takes 32 bytes a step. This is the scalar form, which every machine gives the same
-// digests with; its set-up and end cost more than all of SipHash on keys of a few dozen bytes (docs/hashes.md has the
-// numbers).
+// A second keyed hash, with a larger key. This is the scalar form, which gives the same digests on every machine; it is
+// slower than SipHash at every key length (docs/hashes.md has the numbers), so choose it for its 256-bit key or to meet
+// data of others, not for speed.
 //
 // State: four lanes of four 64-bit words (v0, v1, mul0, mul1). A step adds the packet to v1, multiplies 32-bit halves
 // crosswise into mul0 and mul1, and permutes bytes between neighbouring lanes ("zipper merge"), because the middle
@@ -127,7 +127,7 @@ struct highwayhash64 {
                                   .seed_bits = 0,
                                   .key_bytes = 32,
                                   .weak = false,
-                                  .summary = "HighwayHash-64, secret key: for long keys that an opponent chooses"};
+                                  .summary = "HighwayHash-64, secret key of 256 bits: slower than SipHash here"};
 
   static result<highwayhash64> from_key(std::span<const std::byte> secret) noexcept {
     return detail::key_words<4>(secret, info.name).map([](const auto& words) { return highwayhash64{.key = words}; });

@@ -1,8 +1,9 @@
 // hash/xxh3.hpp: XXH3 by Yann Collet, 64 and 128 bits. The default hash.
 //
-// The fastest of the list at every key length, well mixed in all bits, and the same on every machine. The seed varies
-// the function between filters; it is not a secret: whoever knows or guesses it can search for colliding keys. For keys
-// that an opponent chooses use siphash13 or highwayhash64.
+// Fast on short keys and the fastest of the list on long ones, well mixed in all bits, seeded, wide where wanted, and
+// the same on every machine. The seed varies the function between filters; it is not a secret: whoever knows or guesses
+// it can search for colliding keys, and the seed was never designed to withstand guessing. For keys that an opponent
+// chooses use siphash13.
 #pragma once
 
 #include <bloomery/hash/concept.hpp>
@@ -19,7 +20,7 @@ struct xxh3 {
                                   .seed_bits = 64,
                                   .key_bytes = 0,
                                   .weak = false,
-                                  .summary = "XXH3, 64 or 128 bits: the default, fastest at every key length"};
+                                  .summary = "XXH3, 64 or 128 bits: the default, fast at every key length"};
 
   std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
     return XXH3_64bits_withSeed(bytes, size, seed);
