@@ -1,0 +1,61 @@
+// file/foreign.hpp: says what a file is that is not a filter, in words that are safe to print.
+//
+// Whoever gives a wrong file should see at once which wrong file it is: its first bytes, with everything unprintable
+// escaped, and a guess when the bytes are well known.
+#pragma once
+
+#include <array>
+#include <bloomery/core/result.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+namespace bloomery::detail {
+
+inline bool starts_with(std::span<const std::byte> bytes, std::string_view beginning) noexcept {
+  return bytes.size() >= beginning.size() &&
+         std::string_view(reinterpret_cast<const char*>(bytes.data()), beginning.size()) == beginning;
+}
+
+inline bool looks_like_text(std::span<const std::byte> bytes) noexcept {
+  for (const std::byte b : bytes) {
+    const auto c = std::to_integer<unsigned>(b);
+    if (c == 0x7f || (c < 0x20 && c != '\t' && c != '\n' && c != '\r')) return false;
+  }
+  return true;
+}
+
+inline std::string_view guess_of(std::span<const std::byte> first) noexcept {
+  if (starts_with(first, "\x1f\x8b")) return " (gzip: unpack it first)";
+  if (starts_with(first, "\x28\xb5\x2f\xfd")) return " (zstd: unpack it first)";
+  if (first.size() >= 5 && starts_with(first.subspan(1), "BLMY")) {
+    return " (a filter that was copied as text: copy it as binary)";
+  }
+  return looks_like_text(first.first(first.size() < 64 ? first.size() : 64)) ? " (text)" : "";
+}
+
+// Quoted, at most 12 bytes of the file.
+inline failure not_a_filter(std::span<const std::byte> first) noexcept {
+  constexpr std::size_t shown = 12;
+  error_text text;
+  text.append("\"");
+  for (std::size_t i = 0; i < first.size() && i < shown; ++i) {
+    const auto c = std::to_integer<unsigned>(first[i]);
+    std::array<char, 8> piece{};
+    if (c == '"' || c == '\\') {
+      std::snprintf(piece.data(), piece.size(), "\\%c", static_cast<int>(c));
+    } else if (c >= 0x20 && c < 0x7f) {
+      piece[0] = static_cast<char>(c);
+    } else {
+      std::snprintf(piece.data(), piece.size(), "\\x%02x", c);
+    }
+    text.append(piece.data());
+  }
+  text.append("\"");
+  text.append(guess_of(first));
+  return fail(errc::not_a_filter, text.view());
+}
+
+}  // namespace bloomery::detail

@@ -1,0 +1,120 @@
+// codecs.cpp: zstd and gzip for file/codec.hpp. The only place that knows the two libraries.
+#include <zlib.h>
+#include <zstd.h>
+#include <bloomery/file/codec.hpp>
+
+namespace bloomery {
+namespace {
+
+// ---- zstd
+// ------------------------------------------------------------------------------------------------------------
+
+std::uint64_t zstd_bound(std::uint64_t size_bytes) noexcept { return ZSTD_compressBound(size_bytes); }
+
+result<std::uint64_t> zstd_compress(std::span<const std::byte> from, std::span<std::byte> to, int level) noexcept {
+  const std::size_t used = ZSTD_compress(to.data(), to.size(), from.data(), from.size(), level);
+  if (ZSTD_isError(used) != 0) return fail(errc::codec_failed, ZSTD_getErrorName(used));
+  return used;
+}
+
+result<void> zstd_decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  const std::size_t made = ZSTD_decompress(to.data(), to.size(), from.data(), from.size());
+  if (ZSTD_isError(made) != 0) return fail(errc::codec_failed, ZSTD_getErrorName(made));
+  if (made != to.size()) return fail(errc::codec_failed, "it unpacks to fewer bytes than the header says");
+  return {};
+}
+
+// ---- gzip
+// ------------------------------------------------------------------------------------------------------------
+
+constexpr int gzip_window_bits = 15 + 16;    // the largest window, with gzip's frame instead of zlib's
+constexpr int gzip_memory_level = 8;         // zlib's default
+constexpr uInt gzip_step_bytes = 1U << 30U;  // zlib counts in 32 bits
+
+// Hands zlib its next piece of what is left.
+void give_input(z_stream& stream, std::span<const std::byte>& from) noexcept {
+  if (stream.avail_in != 0 || from.empty()) return;
+  const std::size_t step = from.size() < gzip_step_bytes ? from.size() : gzip_step_bytes;
+  // zlib takes a pointer to non-const and does not write through it.
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(from.data()));
+  stream.avail_in = static_cast<uInt>(step);
+  from = from.subspan(step);
+}
+
+void give_room(z_stream& stream, std::span<std::byte>& to) noexcept {
+  if (stream.avail_out != 0 || to.empty()) return;
+  const std::size_t step = to.size() < gzip_step_bytes ? to.size() : gzip_step_bytes;
+  stream.next_out = reinterpret_cast<Bytef*>(to.data());
+  stream.avail_out = static_cast<uInt>(step);
+  to = to.subspan(step);
+}
+
+// deflateBound counts in unsigned long, so it holds for 64-bit sizes; the margin is for its fixed cost and the frame.
+std::uint64_t gzip_bound(std::uint64_t size_bytes) noexcept {
+  return size_bytes + size_bytes / 1000 + 4096 + size_bytes / gzip_step_bytes * 64;
+}
+
+result<std::uint64_t> gzip_compress(std::span<const std::byte> from, std::span<std::byte> to, int level) noexcept {
+  z_stream stream{};
+  const int wanted = level == 0 ? Z_DEFAULT_COMPRESSION : level;
+  if (deflateInit2(&stream, wanted, Z_DEFLATED, gzip_window_bits, gzip_memory_level, Z_DEFAULT_STRATEGY) != Z_OK) {
+    return fail(errc::codec_failed, "zlib refused the level, or its memory");
+  }
+  const std::size_t room = to.size();
+  int state = Z_OK;
+  while (state == Z_OK) {
+    give_input(stream, from);
+    give_room(stream, to);
+    state = deflate(&stream, from.empty() ? Z_FINISH : Z_NO_FLUSH);
+  }
+  const std::uint64_t left = to.size() + stream.avail_out;
+  deflateEnd(&stream);
+  if (state != Z_STREAM_END) return fail(errc::codec_failed, "zlib ran out of room");
+  return room - left;
+}
+
+result<void> gzip_decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  z_stream stream{};
+  if (inflateInit2(&stream, gzip_window_bits) != Z_OK) return fail(errc::codec_failed, "zlib refused its memory");
+  int state = Z_OK;
+  while (state == Z_OK) {
+    give_input(stream, from);
+    give_room(stream, to);
+    // Without input or room there is no progress, and zlib says so (Z_BUF_ERROR).
+    state = inflate(&stream, Z_NO_FLUSH);
+  }
+  const bool all_read = from.empty() && stream.avail_in == 0;
+  const bool all_made = to.empty() && stream.avail_out == 0;
+  inflateEnd(&stream);
+  if (state == Z_STREAM_END && all_read && all_made) return {};
+  if (state == Z_STREAM_END && !all_made) {
+    return fail(errc::codec_failed, "it unpacks to fewer bytes than the header says");
+  }
+  if (state == Z_BUF_ERROR && all_made) {
+    return fail(errc::codec_failed, "it unpacks to more bytes than the header says");
+  }
+  return fail(errc::codec_failed, "its gzip data is damaged");
+}
+
+// An RLE block of zstd is 4 bytes for at most 128 KiB. Deflate's best is 258 bytes for 2 bits.
+constexpr codec zstd_codec{.id = codec_zstd,
+                           .name = "zstd",
+                           .max_expansion = 128 * 1024 / 4,
+                           .bound = zstd_bound,
+                           .compress = zstd_compress,
+                           .decompress = zstd_decompress};
+constexpr codec gzip_codec{.id = codec_gzip,
+                           .name = "gzip",
+                           .max_expansion = 258 * 4,
+                           .bound = gzip_bound,
+                           .compress = gzip_compress,
+                           .decompress = gzip_decompress};
+
+}  // namespace
+
+void enable_codecs() noexcept {
+  register_codec(zstd_codec);
+  register_codec(gzip_codec);
+}
+
+}  // namespace bloomery
