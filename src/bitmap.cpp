@@ -46,8 +46,10 @@ void destroy(void* set) noexcept { delete &set_of(set); }
 void* clone(const void* set) noexcept {
   return guarded<void*>(nullptr, [&] { return new integer_set(set_of(set)); });
 }
-bool insert(void* set, std::uint64_t key) noexcept {
-  return guarded(false, [&] { return set_of(set)[high(key)].addChecked(low(key)); });
+insert_result insert(void* set, std::uint64_t key) noexcept {
+  return guarded(insert_result::full, [&] {
+    return set_of(set)[high(key)].addChecked(low(key)) ? insert_result::inserted : insert_result::present;
+  });
 }
 bool erase(void* set, std::uint64_t key) noexcept {
   return guarded(false, [&] {
@@ -62,9 +64,10 @@ bool contains(const void* set, std::uint64_t key) noexcept {
   return part != set_of(set).end() && part->second.contains(low(key));
 }
 void clear(void* set) noexcept { set_of(set).clear(); }
-void unite(void* set, const void* other) noexcept {
-  guarded([&] {
+bool unite(void* set, const void* other) noexcept {
+  return guarded(false, [&] {
     for (const auto& [key, part] : set_of(other)) set_of(set)[key] |= part;
+    return true;
   });
 }
 void intersect(void* set, const void* other) noexcept {

@@ -36,11 +36,11 @@ struct bitmap_engine {
   void* (*create)() noexcept;  // nullptr when memory is refused, as below
   void (*destroy)(void*) noexcept;
   void* (*clone)(const void*) noexcept;
-  bool (*insert)(void*, std::uint64_t) noexcept;
+  insert_result (*insert)(void*, std::uint64_t) noexcept;  // full: memory was refused
   bool (*erase)(void*, std::uint64_t) noexcept;
   bool (*contains)(const void*, std::uint64_t) noexcept;
   void (*clear)(void*) noexcept;
-  void (*unite)(void*, const void*) noexcept;
+  bool (*unite)(void*, const void*) noexcept;  // false: memory was refused, the set holds at least what it held
   void (*intersect)(void*, const void*) noexcept;
   bool (*equal)(const void*, const void*) noexcept;
   std::uint64_t (*cardinality)(const void*) noexcept;
@@ -79,22 +79,28 @@ class bitmap {
   [[nodiscard]] result<bitmap> clone() const noexcept;
 
   insert_result insert(std::uint64_t key) noexcept {
-    return engine_->insert(set_, key) ? insert_result::inserted : insert_result::present;
+    const insert_result outcome = engine_->insert(set_, key);
+    refused_ |= outcome == insert_result::full;
+    return outcome;
   }
-  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key); }
+  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key) || refused_; }
   bool erase(std::uint64_t key) noexcept { return engine_->erase(set_, key); }
   std::uint64_t insert_batch(std::span<const std::uint64_t> keys) noexcept;
   void may_contain_batch(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) const noexcept;
 
   result<void> merge(const bitmap& other) noexcept {
-    engine_->unite(set_, other.set_);
+    if (!engine_->unite(set_, other.set_)) return fail(errc::out_of_memory, "the union", {other.memory_bytes()});
+    refused_ |= other.refused_;
     return {};
   }
   result<void> intersect(const bitmap& other) noexcept {
     engine_->intersect(set_, other.set_);
     return {};
   }
-  void clear() noexcept { engine_->clear(set_); }
+  void clear() noexcept {
+    engine_->clear(set_);
+    refused_ = false;
+  }
   friend bool operator==(const bitmap& a, const bitmap& b) noexcept { return a.engine_->equal(a.set_, b.set_); }
 
   [[nodiscard]] key_count keys() const noexcept { return {engine_->cardinality(set_), true}; }
@@ -112,10 +118,12 @@ class bitmap {
   [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept;
   static result<bitmap> deserialize(const stored_shape& shape, std::span<const std::byte> bytes) noexcept;
 
-  bitmap(bitmap&& other) noexcept : engine_(other.engine_), set_(std::exchange(other.set_, nullptr)) {}
+  bitmap(bitmap&& other) noexcept
+      : engine_(other.engine_), set_(std::exchange(other.set_, nullptr)), refused_(other.refused_) {}
   bitmap& operator=(bitmap&& other) noexcept {
     std::swap(engine_, other.engine_);
     std::swap(set_, other.set_);
+    std::swap(refused_, other.refused_);
     return *this;
   }
   bitmap(const bitmap&) = delete;
@@ -130,6 +138,7 @@ class bitmap {
 
   const bitmap_engine* engine_;
   void* set_;
+  bool refused_ = false;
 };
 
 inline result<size_plan> bitmap::plan(const size_request& request, std::string_view layout) noexcept {
@@ -157,12 +166,14 @@ inline result<bitmap> bitmap::make(const filter_params& params) noexcept {
 inline result<bitmap> bitmap::clone() const noexcept {
   void* set = engine_->clone(set_);
   if (set == nullptr) return fail(errc::out_of_memory, "a copy of the bitmap", {serialized_bytes()});
-  return bitmap(engine_, set);
+  bitmap copy(engine_, set);
+  copy.refused_ = refused_;
+  return copy;
 }
 
 inline std::uint64_t bitmap::insert_batch(std::span<const std::uint64_t> keys) noexcept {
   std::uint64_t inserted = 0;
-  for (const std::uint64_t key : keys) inserted += engine_->insert(set_, key) ? 1U : 0U;
+  for (const std::uint64_t key : keys) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
   return inserted;
 }
 
@@ -178,6 +189,7 @@ inline double bitmap::fill() const noexcept {
 }
 
 inline result<void> bitmap::serialize(std::span<std::byte> out) const noexcept {
+  if (refused_) return fail(errc::out_of_memory, "an earlier insert");
   const std::uint64_t needed = serialized_bytes();
   if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
   engine_->serialize(set_, out.data());

@@ -1,0 +1,146 @@
+// any_filter.hpp: one owner for a filter of any kind, for programs that learn the kind at run time (tool, server,
+// bindings).
+//
+// It holds a filter of the list in kinds.hpp together with what its digests were made by (hash_spec), in memory or
+// memory-mapped. Everything a kind may be unable to do (erase, fold, take 128-bit digests, change while mapped) is a
+// result that says so. This is the library's only virtual boundary; it is paid per batch.
+//
+//     auto filter = bloomery::any_filter::make("blocked", {.keys = 1000, .fpr = 0.01}, hash.spec());
+//     filter->insert(digests);                       // how many changed something
+//     filter->may_contain(digests, mask);            // bit i answers digest i
+//     filter->save("seen.bloom");
+//     auto again = bloomery::any_filter::open("seen.bloom");   // memory-mapped where the file allows
+#pragma once
+
+#include <bloomery/file/load.hpp>
+#include <bloomery/file/mapped.hpp>
+#include <bloomery/file/save.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <bloomery/kinds.hpp>
+#include <memory>
+#include <new>
+
+namespace bloomery {
+
+// What `info` shows; computed by reading the whole filter.
+struct filter_stats {
+  std::uint64_t capacity_keys = 0;
+  double promised_fpr = 0;
+  key_count keys;
+  double estimated_keys = 0;
+  double fill = 0;
+  double fpr_now = 0;
+  std::uint64_t memory_bytes = 0;
+};
+
+class any_filter {
+ public:
+  // A new, empty filter. The hash must fit the kind and give as many bits as n and p need.
+  static result<any_filter> make(std::string_view kind, const filter_params& params, const hash_spec& hash) noexcept;
+  template <filter_kind K>
+  static result<any_filter> own(K filter, const hash_spec& hash) noexcept;
+
+  // Into memory, everything checked; or mapped, chunks checked when they are first touched (and loaded where the file
+  // cannot be mapped: compressed, text, or a kind that is unpacked).
+  static result<any_filter> load(const char* path, const load_options& options = {}) noexcept;
+  static result<any_filter> load_bytes(std::span<const std::byte> bytes, const load_options& options = {}) noexcept;
+  static result<any_filter> open(const char* path, const load_options& options = {}) noexcept;
+  [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept {
+    return self_->save(path, hash_, options);
+  }
+  [[nodiscard]] result<void> save_to(const byte_sink& sink, const save_options& options = {}) const noexcept {
+    return self_->save_to(sink, hash_, options);
+  }
+
+  [[nodiscard]] const kind_info& info() const noexcept { return self_->info(); }
+  [[nodiscard]] const hash_spec& hash() const noexcept { return hash_; }
+  [[nodiscard]] unsigned digest_bits() const noexcept { return self_->shape().digest_bits; }
+  [[nodiscard]] stored_shape shape() const noexcept { return self_->shape(); }
+  [[nodiscard]] named_values describe() const noexcept { return self_->describe(); }
+  [[nodiscard]] bool is_mapped() const noexcept { return self_->is_mapped(); }
+  [[nodiscard]] result<filter_stats> stats() const noexcept { return self_->stats(); }
+  // The stored words of kinds that have them, for pictures of the fill; empty for others. Every chunk is checked first.
+  [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept { return self_->bytes(); }
+
+  // How many digests changed something. Digests are 64 or 128 bits wide, as digest_bits() says.
+  result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept { return self_->insert(digests); }
+  result<std::uint64_t> insert(std::span<const digest128> digests) noexcept { return self_->insert(digests); }
+  // Bit i of the mask answers digest i; the mask holds mask_words(digests.size()) words.
+  result<void> may_contain(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
+    if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
+    return self_->may_contain(digests, mask);
+  }
+  result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept {
+    if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
+    return self_->may_contain(digests, mask);
+  }
+  result<bool> erase(std::uint64_t digest) noexcept { return self_->erase(digest); }
+
+  // Union and intersection: same kind, hash, seed and key, and the geometry that the kind asks for.
+  result<void> merge(const any_filter& other) noexcept;
+  result<void> intersect(const any_filter& other) noexcept;
+  [[nodiscard]] result<any_filter> fold(std::uint64_t factor) const noexcept;
+  [[nodiscard]] result<any_filter> clone() const noexcept;
+  result<void> clear() noexcept { return self_->clear(); }
+  // Same kind, hash and content.
+  friend bool operator==(const any_filter& a, const any_filter& b) noexcept {
+    return a.info().id == b.info().id && a.hash_ == b.hash_ && a.self_->equals(*b.self_);
+  }
+
+ private:
+  struct interface;
+  using owner = std::unique_ptr<interface>;
+  template <filter_kind K>
+  struct in_memory;
+  template <mappable K>
+  struct in_file;
+
+  any_filter(owner self, const hash_spec& hash) noexcept : self_(std::move(self)), hash_(hash) {}
+  static failure too_small(std::size_t words, std::size_t answers) noexcept {
+    return fail(errc::bad_span, "the mask", {words * 64, answers});
+  }
+  [[nodiscard]] result<void> check_same(const any_filter& other) const noexcept;
+  static result<void> check_hash(const kind_info& kind, const hash_spec& hash, const size_plan& plan) noexcept;
+  // Calls f.template operator()<K>() for the kind with this id.
+  template <class F>
+  static result<any_filter> with_kind(std::uint32_t id, F&& f) noexcept;
+
+  owner self_;
+  hash_spec hash_;
+};
+
+struct any_filter::interface {
+  interface() = default;
+  interface(const interface&) = delete;
+  interface& operator=(const interface&) = delete;
+  virtual ~interface() = default;
+  [[nodiscard]] virtual const kind_info& info() const noexcept = 0;
+  [[nodiscard]] virtual bool is_mapped() const noexcept = 0;
+  [[nodiscard]] virtual stored_shape shape() const noexcept = 0;
+  [[nodiscard]] virtual named_values describe() const noexcept = 0;
+  [[nodiscard]] virtual result<filter_stats> stats() const noexcept = 0;
+  [[nodiscard]] virtual result<std::span<const std::byte>> bytes() const noexcept = 0;
+  virtual result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept = 0;
+  virtual result<std::uint64_t> insert(std::span<const digest128> digests) noexcept = 0;
+  virtual result<void> may_contain(std::span<const std::uint64_t> digests,
+                                   std::span<std::uint64_t> mask) const noexcept = 0;
+  virtual result<void> may_contain(std::span<const digest128> digests,
+                                   std::span<std::uint64_t> mask) const noexcept = 0;
+  virtual result<bool> erase(std::uint64_t digest) noexcept = 0;
+  // `other` is of the same kind.
+  virtual result<void> merge(const interface& other) noexcept = 0;
+  virtual result<void> intersect(const interface& other) noexcept = 0;
+  [[nodiscard]] virtual result<owner> fold(std::uint64_t factor) const noexcept = 0;
+  [[nodiscard]] virtual result<owner> clone() const noexcept = 0;
+  virtual result<void> clear() noexcept = 0;
+  [[nodiscard]] virtual bool equals(const interface& other) const noexcept = 0;
+  [[nodiscard]] virtual const void* kind_object() const noexcept = 0;
+  [[nodiscard]] virtual result<void> save(const char* path, const hash_spec& hash,
+                                          const save_options& options) const noexcept = 0;
+  [[nodiscard]] virtual result<void> save_to(const byte_sink& sink, const hash_spec& hash,
+                                             const save_options& options) const noexcept = 0;
+};
+
+}  // namespace bloomery
+
+#include <bloomery/any_filter_models.hpp>

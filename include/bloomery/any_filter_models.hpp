@@ -1,0 +1,326 @@
+// any_filter_models.hpp: what stands behind any_filter's virtual boundary: a filter in memory, and one in a mapped
+// file. Included by any_filter.hpp; not for use on its own.
+#pragma once
+
+#include <bloomery/any_filter.hpp>
+
+namespace bloomery {
+
+namespace detail {
+
+inline failure cannot(const kind_info& kind, std::string_view what) noexcept {
+  std::array<char, 96> text{};
+  std::snprintf(text.data(), text.size(), "kind %.*s cannot %.*s", static_cast<int>(kind.name.size()), kind.name.data(),
+                static_cast<int>(what.size()), what.data());
+  return fail(errc::unsupported, text.data());
+}
+
+// 64-bit digests for a filter that was sized for 128-bit ones would break its promise, and the reverse cannot be asked.
+template <class K, class Digest>
+result<void> check_width(const stored_shape& shape) noexcept {
+  constexpr unsigned bits = sizeof(Digest) * 8;
+  if (shape.digest_bits == bits) return {};
+  return fail(errc::unsupported,
+              shape.digest_bits == 128 ? "this filter takes 128-bit digests" : "this filter takes 64-bit digests");
+}
+
+template <filter_kind K>
+filter_stats stats_of(const K& filter) noexcept {
+  return {.capacity_keys = filter.capacity_keys(),
+          .promised_fpr = filter.promised_fpr(),
+          .keys = filter.keys(),
+          .estimated_keys = filter.estimated_keys(),
+          .fill = filter.fill(),
+          .fpr_now = filter.fpr_now(),
+          .memory_bytes = filter.memory_bytes()};
+}
+
+}  // namespace detail
+
+template <filter_kind K>
+struct any_filter::in_memory final : interface {
+  explicit in_memory(K from) noexcept : filter(std::move(from)) {}
+  static result<owner> wrap(result<K> made) noexcept {
+    if (!made) return fail(made.error());
+    owner self(new (std::nothrow) in_memory(std::move(*made)));
+    if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(in_memory)});
+    return self;
+  }
+  static const K& same(const interface& other) noexcept { return *static_cast<const K*>(other.kind_object()); }
+
+  [[nodiscard]] const kind_info& info() const noexcept override { return K::info; }
+  [[nodiscard]] bool is_mapped() const noexcept override { return false; }
+  [[nodiscard]] stored_shape shape() const noexcept override { return filter.shape(); }
+  [[nodiscard]] named_values describe() const noexcept override { return filter.describe(); }
+  [[nodiscard]] result<filter_stats> stats() const noexcept override { return detail::stats_of(filter); }
+  [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
+    if constexpr (mappable<K>) return filter.payload();
+    return std::span<const std::byte>{};
+  }
+  result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept override { return insert_any(digests); }
+  result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override { return insert_any(digests); }
+  result<void> may_contain(std::span<const std::uint64_t> digests,
+                           std::span<std::uint64_t> mask) const noexcept override {
+    return ask_any(digests, mask);
+  }
+  result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
+    return ask_any(digests, mask);
+  }
+  result<bool> erase(std::uint64_t digest) noexcept override {
+    if constexpr (erasable<K>) {
+      return filter.erase(digest);
+    } else {
+      static_cast<void>(digest);
+      return detail::cannot(K::info, "erase");
+    }
+  }
+  result<void> merge(const interface& other) noexcept override {
+    if constexpr (mergeable<K>) {
+      return filter.merge(same(other));
+    } else {
+      return detail::cannot(K::info, "merge");
+    }
+  }
+  result<void> intersect(const interface& other) noexcept override {
+    if constexpr (mergeable<K>) {
+      return filter.intersect(same(other));
+    } else {
+      return detail::cannot(K::info, "intersect");
+    }
+  }
+  [[nodiscard]] result<owner> fold(std::uint64_t factor) const noexcept override {
+    if constexpr (foldable<K>) {
+      return wrap(filter.fold(factor));
+    } else {
+      static_cast<void>(factor);
+      return detail::cannot(K::info, "fold");
+    }
+  }
+  [[nodiscard]] result<owner> clone() const noexcept override { return wrap(filter.clone()); }
+  result<void> clear() noexcept override {
+    filter.clear();
+    return {};
+  }
+  [[nodiscard]] bool equals(const interface& other) const noexcept override { return filter == same(other); }
+  [[nodiscard]] const void* kind_object() const noexcept override { return &filter; }
+  [[nodiscard]] result<void> save(const char* path, const hash_spec& hash,
+                                  const save_options& options) const noexcept override {
+    return bloomery::save(filter, hash, path, options);
+  }
+  [[nodiscard]] result<void> save_to(const byte_sink& sink, const hash_spec& hash,
+                                     const save_options& options) const noexcept override {
+    return bloomery::save_to(filter, hash, sink, options);
+  }
+
+  template <class Digest>
+  result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
+    if (auto fits = detail::check_width<K, Digest>(filter.shape()); !fits) return fail(fits.error());
+    if constexpr (sizeof(Digest) == 8 || wide_kind<K>) return filter.insert_batch(digests);
+    return detail::cannot(K::info, "take 128-bit digests");
+  }
+  template <class Digest>
+  result<void> ask_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
+    if (auto fits = detail::check_width<K, Digest>(filter.shape()); !fits) return fits;
+    if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {
+      filter.may_contain_batch(digests, mask);
+      return {};
+    }
+    return detail::cannot(K::info, "take 128-bit digests");
+  }
+
+  K filter;
+};
+
+// A mapped filter is asked where it lies; what changes it is refused, what copies it checks every chunk first.
+template <mappable K>
+struct any_filter::in_file final : interface {
+  explicit in_file(mapped<K> from) noexcept : file(std::move(from)) {}
+  static failure refused() noexcept { return fail(errc::read_only, "a mapped filter"); }
+
+  [[nodiscard]] const kind_info& info() const noexcept override { return K::info; }
+  [[nodiscard]] bool is_mapped() const noexcept override { return true; }
+  [[nodiscard]] stored_shape shape() const noexcept override { return file.unchecked().shape(); }
+  [[nodiscard]] named_values describe() const noexcept override { return file.unchecked().describe(); }
+  [[nodiscard]] result<filter_stats> stats() const noexcept override {
+    if (auto whole = file.verify_all(); !whole) return fail(whole.error());
+    return detail::stats_of(file.unchecked());
+  }
+  [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
+    if (auto whole = file.verify_all(); !whole) return fail(whole.error());
+    return file.unchecked().payload();
+  }
+  result<std::uint64_t> insert(std::span<const std::uint64_t> /*digests*/) noexcept override { return refused(); }
+  result<std::uint64_t> insert(std::span<const digest128> /*digests*/) noexcept override { return refused(); }
+  result<void> may_contain(std::span<const std::uint64_t> digests,
+                           std::span<std::uint64_t> mask) const noexcept override {
+    if (auto fits = detail::check_width<K, std::uint64_t>(shape()); !fits) return fits;
+    return file.may_contain_batch(digests, mask);
+  }
+  result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
+    if (auto fits = detail::check_width<K, digest128>(shape()); !fits) return fits;
+    if constexpr (wide_kind<K>) return file.may_contain_batch(digests, mask);
+    static_cast<void>(mask);
+    return detail::cannot(K::info, "take 128-bit digests");
+  }
+  result<bool> erase(std::uint64_t /*digest*/) noexcept override { return refused(); }
+  result<void> merge(const interface& /*other*/) noexcept override { return refused(); }
+  result<void> intersect(const interface& /*other*/) noexcept override { return refused(); }
+  [[nodiscard]] result<owner> fold(std::uint64_t factor) const noexcept override {
+    if (auto whole = file.verify_all(); !whole) return fail(whole.error());
+    if constexpr (foldable<K>) return in_memory<K>::wrap(file.unchecked().fold(factor));
+    static_cast<void>(factor);
+    return detail::cannot(K::info, "fold");
+  }
+  [[nodiscard]] result<owner> clone() const noexcept override {
+    if (auto whole = file.verify_all(); !whole) return fail(whole.error());
+    return in_memory<K>::wrap(file.unchecked().clone());
+  }
+  result<void> clear() noexcept override { return refused(); }
+  [[nodiscard]] bool equals(const interface& other) const noexcept override {
+    return file.unchecked() == in_memory<K>::same(other);
+  }
+  [[nodiscard]] const void* kind_object() const noexcept override { return &file.unchecked(); }
+  [[nodiscard]] result<void> save(const char* path, const hash_spec& hash,
+                                  const save_options& options) const noexcept override {
+    if (auto whole = file.verify_all(); !whole) return whole;
+    return bloomery::save(file.unchecked(), hash, path, options);
+  }
+  [[nodiscard]] result<void> save_to(const byte_sink& sink, const hash_spec& hash,
+                                     const save_options& options) const noexcept override {
+    if (auto whole = file.verify_all(); !whole) return whole;
+    return bloomery::save_to(file.unchecked(), hash, sink, options);
+  }
+
+  mapped<K> file;
+};
+
+template <filter_kind K>
+result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
+  auto self = in_memory<K>::wrap(std::move(filter));
+  if (!self) return fail(self.error());
+  return any_filter(std::move(*self), hash);
+}
+
+inline result<void> any_filter::check_hash(const kind_info& kind, const hash_spec& hash,
+                                           const size_plan& plan) noexcept {
+  const hash_info* info = find_hash(hash.id);
+  if (info == nullptr) return fail(errc::unknown_hash, "?");
+  if (kind.integer_keys != (info->name == "identity")) {
+    return fail(errc::unsupported, kind.integer_keys
+                                       ? "kind bitmap takes integer keys (--u64) and no other hash than identity"
+                                       : "hash identity is for kind bitmap: integers are not well mixed digests");
+  }
+  if (kind.exact) return {};
+  const unsigned needed = sizing::hash_bits_needed(plan.keys, plan.fpr);
+  // 64-bit hashes serve 64-bit digests by definition; a narrower hash, or wide digests, must have the bits that are
+  // needed.
+  if (info->bits < plan.digest_bits && info->bits < needed) {
+    return fail(errc::not_enough_hash_bits, info->name, {plan.keys, needed, info->bits});
+  }
+  return {};
+}
+
+template <class F>
+result<any_filter> any_filter::with_kind(std::uint32_t id, F&& f) noexcept {
+  result<any_filter> made = fail(errc::bad_field, "kind", {id});
+  any_type(kind_list{}, [&](auto tag) {
+    using kind = typename decltype(tag)::type;
+    if (kind::info.id != id) return false;
+    made = f(tag);
+    return true;
+  });
+  return made;
+}
+
+inline result<any_filter> any_filter::make(std::string_view kind, const filter_params& params,
+                                           const hash_spec& hash) noexcept {
+  const kind_info* info = find_kind(kind);
+  if (info == nullptr) return fail(errc::unknown_kind, kind);
+  return with_kind(info->id, [&](auto tag) -> result<any_filter> {
+    using K = typename decltype(tag)::type;
+    size_plan plan;
+    if constexpr (!K::info.exact) {
+      const auto solved = K::plan(params.sizes(), params.layout);
+      if (!solved) return fail(solved.error());
+      plan = *solved;
+    }
+    if (auto fits = check_hash(K::info, hash, plan); !fits) return fail(fits.error());
+    auto self = in_memory<K>::wrap(K::make(params));
+    if (!self) return fail(self.error());
+    return any_filter(std::move(*self), hash);
+  });
+}
+
+inline result<any_filter> any_filter::load(const char* path, const load_options& options) noexcept {
+  const auto header = read_header(path);
+  if (!header) return fail(header.error());
+  return with_kind(header->kind_id, [&](auto tag) -> result<any_filter> {
+    auto stored = bloomery::load<typename decltype(tag)::type>(path, options);
+    if (!stored) return fail(stored.error());
+    return own(std::move(stored->filter), stored->hash);
+  });
+}
+
+inline result<any_filter> any_filter::load_bytes(std::span<const std::byte> bytes,
+                                                 const load_options& options) noexcept {
+  const auto header = read_header_bytes(bytes);
+  if (!header) return fail(header.error());
+  return with_kind(header->kind_id, [&](auto tag) -> result<any_filter> {
+    auto stored = bloomery::load_bytes<typename decltype(tag)::type>(bytes, options);
+    if (!stored) return fail(stored.error());
+    return own(std::move(stored->filter), stored->hash);
+  });
+}
+
+inline result<any_filter> any_filter::open(const char* path, const load_options& options) noexcept {
+  const auto header = read_header(path);
+  if (!header) return fail(header.error());
+  if (header->codec != 0 || header->text) return load(path, options);
+  return with_kind(header->kind_id, [&](auto tag) -> result<any_filter> {
+    using K = typename decltype(tag)::type;
+    if constexpr (mappable<K>) {
+      auto file = mapped<K>::open(path, options.trust);
+      if (!file) return fail(file.error());
+      const hash_spec hash = file->header().hash;
+      owner self(new (std::nothrow) in_file<K>(std::move(*file)));
+      if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(in_file<K>)});
+      return any_filter(std::move(self), hash);
+    } else {
+      return load(path, options);
+    }
+  });
+}
+
+inline result<void> any_filter::check_same(const any_filter& other) const noexcept {
+  if (info().id != other.info().id) return fail(errc::mismatch, "they are of different kinds");
+  if (hash_.id != other.hash_.id) return fail(errc::mismatch, "they use different hashes");
+  if (hash_.seed != other.hash_.seed) return fail(errc::mismatch, "they use different seeds");
+  if (hash_.key_id != other.hash_.key_id) return fail(errc::mismatch, "they use different secret keys");
+  return {};
+}
+
+inline result<void> any_filter::merge(const any_filter& other) noexcept {
+  if (auto same = check_same(other); !same) return same;
+  if (auto whole = other.self_->bytes(); !whole) return fail(whole.error());  // a mapped one: every chunk is checked
+  return self_->merge(*other.self_);
+}
+
+inline result<void> any_filter::intersect(const any_filter& other) noexcept {
+  if (auto same = check_same(other); !same) return same;
+  if (auto whole = other.self_->bytes(); !whole) return fail(whole.error());  // a mapped one: every chunk is checked
+  return self_->intersect(*other.self_);
+}
+
+inline result<any_filter> any_filter::fold(std::uint64_t factor) const noexcept {
+  auto folded = self_->fold(factor);
+  if (!folded) return fail(folded.error());
+  return any_filter(std::move(*folded), hash_);
+}
+
+inline result<any_filter> any_filter::clone() const noexcept {
+  auto copy = self_->clone();
+  if (!copy) return fail(copy.error());
+  return any_filter(std::move(*copy), hash_);
+}
+
+}  // namespace bloomery

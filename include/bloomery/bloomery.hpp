@@ -1,0 +1,29 @@
+// bloomery.hpp: everything: all kinds, all hashes, the native file, and any_filter.
+//
+// Header-only: needs xxhash.h and tl/expected.hpp, links nothing. Kind `bitmap` and compressed files want the compiled
+// parts: link bloomery::all and call enable_all() once.
+//
+//     #include <bloomery/bloomery.hpp>
+//
+//     auto seen = bloomery::filter<bloomery::blocked>::make({.keys = 1'000'000, .fpr = 0.01});
+//     if (!seen) return 2;
+//     seen->insert("alice");
+//     bool maybe = seen->may_contain("alice");
+#pragma once
+
+#include <bloomery/any_filter.hpp>
+#include <bloomery/filter.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/key.hpp>
+#include <bloomery/kinds.hpp>
+#include <bloomery/version.hpp>
+
+namespace bloomery {
+
+// Makes the compiled parts known: kind bitmap, codecs zstd and gzip. Needs bloomery::all; may be called more than once.
+inline void enable_all() noexcept {
+  enable_bitmap();
+  enable_codecs();
+}
+
+}  // namespace bloomery

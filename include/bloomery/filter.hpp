@@ -1,0 +1,141 @@
+// filter.hpp: a filter of keys: a kind and a hash together. Where most programs start.
+//
+//     auto seen = bloomery::filter<bloomery::blocked>::make({.keys = 1'000'000, .fpr = 0.01});
+//     if (!seen) return std::puts(bloomery::describe(seen.error()).c_str()), 2;
+//     seen->insert("https://example.org/");                      // inserted: it was new
+//     seen->insert(std::tuple("user", 42));                      // keys of any type, see hash/key.hpp
+//     if (seen->may_contain("https://example.org/")) ...         // maybe: no false negatives, 1 % false positives
+//     seen->save("seen.bloom");
+//     auto again = bloomery::filter<bloomery::blocked>::load("seen.bloom");
+//
+// The hash is xxh3 with seed 0 unless you say otherwise; for keys that an opponent may choose, take a keyed one
+// (docs/hashes.md). A file remembers hash, seed and key id, and load refuses a file of another hash, seed or key.
+//
+// Threads: as the kind says. For many writers hash with digest(key) and use concurrent_writer(kind()).
+#pragma once
+
+#include <bloomery/file/load.hpp>
+#include <bloomery/file/save.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/key.hpp>
+#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/concurrent.hpp>
+
+namespace bloomery {
+
+template <filter_kind K, hash_function H = xxh3>
+class filter {
+ public:
+  static result<filter> make(const filter_params& params, const H& hash = {}) noexcept {
+    static_assert(K::info.integer_keys == (H::info.id == identity::info.id),
+                  "bitmap takes integer keys and the hash identity, and no other kind does");
+    auto made = K::make(params);
+    if (!made) return fail(made.error());
+    if constexpr (!K::info.exact) {
+      const unsigned needed = sizing::hash_bits_needed(made->capacity_keys(), made->promised_fpr());
+      if (H::info.bits < made->shape().digest_bits && H::info.bits < needed) {
+        return fail(errc::not_enough_hash_bits, H::info.name, {made->capacity_keys(), needed, H::info.bits});
+      }
+    }
+    return filter(std::move(*made), hash);
+  }
+
+  // Loads a file that was written with the same kind, hash, seed and key.
+  static result<filter> load(const char* path, const H& hash = {}, const load_options& options = {}) noexcept {
+    auto stored = bloomery::load<K>(path, options);
+    if (!stored) return fail(stored.error());
+    if (!(stored->hash == hasher::of(hash).spec())) {
+      return fail(errc::mismatch, "the file was written with another hash, seed or key than the program uses");
+    }
+    return filter(std::move(stored->filter), hash);
+  }
+  [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept {
+    return bloomery::save(kind_, hasher::of(hash_).spec(), path, options);
+  }
+
+  template <class Key>
+  insert_result insert(const Key& key) noexcept {
+    if constexpr (both_wide) {
+      if (kind_.shape().digest_bits == 128) return kind_.insert(digest_wide_of(hash_, key));
+    }
+    return kind_.insert(digest(key));
+  }
+  template <class Key>
+  [[nodiscard]] bool may_contain(const Key& key) const noexcept {
+    if constexpr (both_wide) {
+      if (kind_.shape().digest_bits == 128) return kind_.may_contain(digest_wide_of(hash_, key));
+    }
+    return kind_.may_contain(digest(key));
+  }
+  template <class Key>
+  requires erasable<K>
+  bool erase(const Key& key) noexcept { return kind_.erase(digest(key)); }
+
+  // Batches of keys of one type: hashed in groups, then one batch call of the kind for each group.
+  template <class Key>
+  std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
+    std::uint64_t inserted = 0;
+    for_each_group(keys, [&](auto digests, std::size_t /*first*/) { inserted += kind_.insert_batch(digests); });
+    return inserted;
+  }
+  // Bit i of the mask (bit i % 64 of word i / 64) answers key i; the mask holds mask_words(keys.size()) words.
+  template <class Key>
+  void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept {
+    for_each_group(
+        keys, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
+  }
+
+  // What the kind is given for a key; hash once, ask many filters.
+  template <class Key>
+  [[nodiscard]] std::uint64_t digest(const Key& key) const noexcept {
+    return digest_of(hash_, key);
+  }
+
+  [[nodiscard]] K& kind() noexcept { return kind_; }
+  [[nodiscard]] const K& kind() const noexcept { return kind_; }
+  [[nodiscard]] const H& hash() const noexcept { return hash_; }
+  [[nodiscard]] result<filter> clone() const noexcept {
+    auto copy = kind_.clone();
+    if (!copy) return fail(copy.error());
+    return filter(std::move(*copy), hash_);
+  }
+  result<void> merge(const filter& other) noexcept requires mergeable<K> {
+    if (!(hasher::of(hash_).spec() == hasher::of(other.hash_).spec()))
+      return fail(errc::mismatch, "they use different seeds or keys");
+    return kind_.merge(other.kind_);
+  }
+
+ private:
+  static constexpr bool both_wide = wide_kind<K> && wide_hash_function<H>;
+  static constexpr std::size_t group = 256;  // a multiple of 64, so that every group starts a word of the mask
+
+  filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {}
+
+  template <class Key, class F>
+  void for_each_group(std::span<const Key> keys, F&& f) const noexcept {
+    if constexpr (both_wide) {
+      if (kind_.shape().digest_bits == 128) return run_groups<digest128>(keys, f);
+    }
+    run_groups<std::uint64_t>(keys, f);
+  }
+  template <class Digest, class Key, class F>
+  void run_groups(std::span<const Key> keys, F&& f) const noexcept {
+    std::array<Digest, group> digests;
+    for (std::size_t first = 0; first < keys.size(); first += group) {
+      const std::size_t size = keys.size() - first < group ? keys.size() - first : group;
+      for (std::size_t i = 0; i < size; ++i) {
+        if constexpr (sizeof(Digest) == 16) {
+          digests[i] = digest_wide_of(hash_, keys[first + i]);
+        } else {
+          digests[i] = digest(keys[first + i]);
+        }
+      }
+      f(std::span<const Digest>(digests).first(size), first);
+    }
+  }
+
+  K kind_;
+  H hash_;
+};
+
+}  // namespace bloomery

@@ -1,0 +1,102 @@
+#include <gtest/gtest.h>
+
+#include <bloomery/core/buffer.hpp>
+#include <bloomery/core/cpu.hpp>
+#include <cstdint>
+#include <fstream>
+#include <string>
+
+namespace {
+
+using namespace bloomery;
+
+TEST(Buffer, IsZeroedAndAlignedToCacheLines) {
+  for (const std::size_t size : {1U, 63U, 64U, 65U, 4096U, 1U << 20U, (2U << 20U) + 1U, 9U << 20U}) {
+    auto buffer = aligned_buffer::make(size, "test");
+    ASSERT_TRUE(buffer);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % cache_line_bytes, 0U);
+    EXPECT_EQ(buffer->size_bytes(), size);
+    for (std::size_t i = 0; i < size; i += 997) ASSERT_EQ(buffer->data()[i], std::byte{0});
+    buffer->data()[size - 1] = std::byte{1};
+  }
+}
+
+TEST(Buffer, LargeOnesStartOnAHugePageAndAskForHugePages) {
+  constexpr std::size_t size = std::size_t{64} << 20U;
+  auto buffer = aligned_buffer::make(size, "test");
+  ASSERT_TRUE(buffer);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(buffer->data()) % huge_page_bytes, 0U);
+  std::ifstream smaps("/proc/self/smaps");
+  if (!smaps) GTEST_SKIP() << "no /proc/self/smaps";
+  char first[32];
+  std::snprintf(first, sizeof first, "%lx-", reinterpret_cast<unsigned long>(buffer->data()));
+  bool inside = false;
+  bool asked = false;
+  for (std::string line; std::getline(smaps, line);) {
+    if (line.find('-') != std::string::npos && line.find(' ') != std::string::npos && line.find(':') > 20) {
+      inside = line.rfind(first, 0) == 0;
+    }
+    if (inside && line.rfind("VmFlags:", 0) == 0) asked = line.find(" hg") != std::string::npos;
+  }
+  EXPECT_TRUE(asked) << "the mapping is not marked for huge pages";
+}
+
+TEST(Buffer, RefusedMemoryIsAnErrorThatNamesTheBytes) {
+  const auto buffer = aligned_buffer::make(std::size_t{1} << 61U, "the filter");
+  ASSERT_FALSE(buffer);
+  EXPECT_EQ(buffer.error().code, errc::out_of_memory);
+  EXPECT_EQ(buffer.error().number[0], std::uint64_t{1} << 61U);
+  EXPECT_FALSE(aligned_buffer::make(~std::size_t{0}, "the filter"));
+}
+
+TEST(Buffer, EmptyOnesAllocateNothing) {
+  const memory_hooks none{.allocate = [](void*, std::size_t, std::size_t) -> void* { return nullptr; },
+                          .release = [](void*, void*, std::size_t, std::size_t) {}};
+  EXPECT_TRUE(aligned_buffer::make(0, "test", &none));
+  EXPECT_FALSE(aligned_buffer::make(1, "test", &none));
+}
+
+TEST(Buffer, HooksSeeEveryAllocationAndRelease) {
+  std::size_t live = 0;
+  const memory_hooks counting{.allocate =
+                                  [](void* context, std::size_t size, std::size_t alignment) {
+                                    *static_cast<std::size_t*>(context) += size;
+                                    return default_memory().allocate(nullptr, size, alignment);
+                                  },
+                              .release =
+                                  [](void* context, void* memory, std::size_t size, std::size_t alignment) {
+                                    *static_cast<std::size_t*>(context) -= size;
+                                    default_memory().release(nullptr, memory, size, alignment);
+                                  },
+                              .context = &live};
+  {
+    auto a = aligned_buffer::make(100, "test", &counting);
+    auto b = a->clone("copy");
+    EXPECT_EQ(live, 200U);
+    *a = std::move(*b);
+    EXPECT_EQ(live, 100U);
+  }
+  EXPECT_EQ(live, 0U);
+}
+
+TEST(Buffer, MovingLeavesAnEmptyBuffer) {
+  auto a = aligned_buffer::make(100, "test");
+  a->data()[3] = std::byte{7};
+  aligned_buffer b = std::move(*a);
+  EXPECT_EQ(a->size_bytes(), 0U);
+  EXPECT_EQ(b.data()[3], std::byte{7});
+  auto copy = b.clone("copy");
+  EXPECT_EQ(copy->data()[3], std::byte{7});
+}
+
+TEST(Cpu, TheActiveInstructionSetIsOneTheProcessorHas) {
+  EXPECT_LE(static_cast<int>(active_isa()), static_cast<int>(best_isa()));
+  const char* wish = std::getenv("BLOOMERY_ISA");
+  if (wish != nullptr && std::string_view(wish) == "scalar") {
+    EXPECT_EQ(active_isa(), isa::scalar);
+  } else {
+    EXPECT_EQ(active_isa(), best_isa());
+  }
+}
+
+}  // namespace
