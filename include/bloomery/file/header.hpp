@@ -59,6 +59,7 @@ struct file_header {
   std::uint64_t stored_bytes = 0;
   std::uint32_t codec = codec_none;
   std::uint16_t version = file_version;
+  bool text = false;  // the file was in text form; not part of the bytes
 
   [[nodiscard]] std::uint64_t payload_offset() const noexcept {
     return stored_bytes < large_payload_bytes ? small_header_bytes : large_header_bytes;

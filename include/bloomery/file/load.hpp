@@ -199,7 +199,9 @@ result<stored_filter<K>> load_bytes(std::span<const std::byte> bytes, const load
   if (!is_text_form(bytes)) return detail::load_native<K>(detail::byte_source(bytes), options);
   const auto native = detail::unpack_text(bytes, options);
   if (!native) return fail(native.error());
-  return detail::load_native<K>(detail::byte_source(native->bytes()), options);
+  auto stored = detail::load_native<K>(detail::byte_source(native->bytes()), options);
+  if (stored) stored->header.text = true;
+  return stored;
 }
 
 template <filter_kind K>
@@ -224,7 +226,9 @@ inline result<file_header> read_header_bytes(std::span<const std::byte> bytes) n
   std::array<std::byte, large_header_bytes> first{};
   const auto seen = std::span(first).first(block->decoded_bytes < first.size() ? block->decoded_bytes : first.size());
   if (auto done = decode_text(*block, seen); !done) return fail(done.error());
-  return decode_header(seen, block->decoded_bytes);
+  auto header = decode_header(seen, block->decoded_bytes);
+  if (header) header->text = true;
+  return header;
 }
 
 // The header of a file. Input that can be read only once (a pipe) is used up by this: see read_file.
