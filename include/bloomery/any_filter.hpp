@@ -33,6 +33,43 @@ struct filter_stats {
   std::uint64_t memory_bytes = 0;
 };
 
+namespace detail {
+
+// What stands behind any_filter: see any_filter_models.hpp.
+struct filter_model {
+  filter_model() = default;
+  filter_model(const filter_model&) = delete;
+  filter_model& operator=(const filter_model&) = delete;
+  virtual ~filter_model() = default;
+  [[nodiscard]] virtual const kind_info& info() const noexcept = 0;
+  [[nodiscard]] virtual bool is_mapped() const noexcept = 0;
+  [[nodiscard]] virtual stored_shape shape() const noexcept = 0;
+  [[nodiscard]] virtual named_values describe() const noexcept = 0;
+  [[nodiscard]] virtual result<filter_stats> stats() const noexcept = 0;
+  [[nodiscard]] virtual result<std::span<const std::byte>> bytes() const noexcept = 0;
+  virtual result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept = 0;
+  virtual result<std::uint64_t> insert(std::span<const digest128> digests) noexcept = 0;
+  virtual result<void> may_contain(std::span<const std::uint64_t> digests,
+                                   std::span<std::uint64_t> mask) const noexcept = 0;
+  virtual result<void> may_contain(std::span<const digest128> digests,
+                                   std::span<std::uint64_t> mask) const noexcept = 0;
+  virtual result<bool> erase(std::uint64_t digest) noexcept = 0;
+  // `other` is of the same kind.
+  virtual result<void> merge(const filter_model& other) noexcept = 0;
+  virtual result<void> intersect(const filter_model& other) noexcept = 0;
+  [[nodiscard]] virtual result<std::unique_ptr<filter_model>> fold(std::uint64_t factor) const noexcept = 0;
+  [[nodiscard]] virtual result<std::unique_ptr<filter_model>> clone() const noexcept = 0;
+  virtual result<void> clear() noexcept = 0;
+  [[nodiscard]] virtual bool equals(const filter_model& other) const noexcept = 0;
+  [[nodiscard]] virtual const void* kind_object() const noexcept = 0;
+  [[nodiscard]] virtual result<void> save(const char* path, const hash_spec& hash,
+                                          const save_options& options) const noexcept = 0;
+  [[nodiscard]] virtual result<void> save_to(const byte_sink& sink, const hash_spec& hash,
+                                             const save_options& options) const noexcept = 0;
+};
+
+}  // namespace detail
+
 class any_filter {
  public:
   // A new, empty filter. The hash must fit the kind and give as many bits as n and p need.
@@ -88,12 +125,7 @@ class any_filter {
   }
 
  private:
-  struct interface;
-  using owner = std::unique_ptr<interface>;
-  template <filter_kind K>
-  struct in_memory;
-  template <mappable K>
-  struct in_file;
+  using owner = std::unique_ptr<detail::filter_model>;
 
   any_filter(owner self, const hash_spec& hash) noexcept : self_(std::move(self)), hash_(hash) {}
   static failure too_small(std::size_t words, std::size_t answers) noexcept {
@@ -101,44 +133,16 @@ class any_filter {
   }
   [[nodiscard]] result<void> check_same(const any_filter& other) const noexcept;
   static result<void> check_hash(const kind_info& kind, const hash_spec& hash, const size_plan& plan) noexcept;
-  // Calls f.template operator()<K>() for the kind with this id.
-  template <class F>
-  static result<any_filter> with_kind(std::uint32_t id, F&& f) noexcept;
+  // Calls f(std::type_identity<K>{}) for the kind with this id.
+  template <class K, class... Rest, class F>
+  static result<any_filter> with_kind(type_list<K, Rest...> /*kinds*/, std::uint32_t id, F&& f) noexcept {
+    if (K::info.id == id) return f(std::type_identity<K>{});
+    if constexpr (sizeof...(Rest) != 0) return with_kind(type_list<Rest...>{}, id, f);
+    return fail(errc::bad_field, "kind", {id});
+  }
 
   owner self_;
   hash_spec hash_;
-};
-
-struct any_filter::interface {
-  interface() = default;
-  interface(const interface&) = delete;
-  interface& operator=(const interface&) = delete;
-  virtual ~interface() = default;
-  [[nodiscard]] virtual const kind_info& info() const noexcept = 0;
-  [[nodiscard]] virtual bool is_mapped() const noexcept = 0;
-  [[nodiscard]] virtual stored_shape shape() const noexcept = 0;
-  [[nodiscard]] virtual named_values describe() const noexcept = 0;
-  [[nodiscard]] virtual result<filter_stats> stats() const noexcept = 0;
-  [[nodiscard]] virtual result<std::span<const std::byte>> bytes() const noexcept = 0;
-  virtual result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept = 0;
-  virtual result<std::uint64_t> insert(std::span<const digest128> digests) noexcept = 0;
-  virtual result<void> may_contain(std::span<const std::uint64_t> digests,
-                                   std::span<std::uint64_t> mask) const noexcept = 0;
-  virtual result<void> may_contain(std::span<const digest128> digests,
-                                   std::span<std::uint64_t> mask) const noexcept = 0;
-  virtual result<bool> erase(std::uint64_t digest) noexcept = 0;
-  // `other` is of the same kind.
-  virtual result<void> merge(const interface& other) noexcept = 0;
-  virtual result<void> intersect(const interface& other) noexcept = 0;
-  [[nodiscard]] virtual result<owner> fold(std::uint64_t factor) const noexcept = 0;
-  [[nodiscard]] virtual result<owner> clone() const noexcept = 0;
-  virtual result<void> clear() noexcept = 0;
-  [[nodiscard]] virtual bool equals(const interface& other) const noexcept = 0;
-  [[nodiscard]] virtual const void* kind_object() const noexcept = 0;
-  [[nodiscard]] virtual result<void> save(const char* path, const hash_spec& hash,
-                                          const save_options& options) const noexcept = 0;
-  [[nodiscard]] virtual result<void> save_to(const byte_sink& sink, const hash_spec& hash,
-                                             const save_options& options) const noexcept = 0;
 };
 
 }  // namespace bloomery

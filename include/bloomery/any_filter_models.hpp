@@ -35,24 +35,24 @@ filter_stats stats_of(const K& filter) noexcept {
           .memory_bytes = filter.memory_bytes()};
 }
 
-}  // namespace detail
+using filter_owner = std::unique_ptr<filter_model>;
 
 template <filter_kind K>
-struct any_filter::in_memory final : interface {
+struct in_memory final : filter_model {
   explicit in_memory(K from) noexcept : filter(std::move(from)) {}
-  static result<owner> wrap(result<K> made) noexcept {
+  static result<filter_owner> wrap(result<K> made) noexcept {
     if (!made) return fail(made.error());
-    owner self(new (std::nothrow) in_memory(std::move(*made)));
+    filter_owner self(new (std::nothrow) in_memory(std::move(*made)));
     if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(in_memory)});
     return self;
   }
-  static const K& same(const interface& other) noexcept { return *static_cast<const K*>(other.kind_object()); }
+  static const K& same(const filter_model& other) noexcept { return *static_cast<const K*>(other.kind_object()); }
 
   [[nodiscard]] const kind_info& info() const noexcept override { return K::info; }
   [[nodiscard]] bool is_mapped() const noexcept override { return false; }
   [[nodiscard]] stored_shape shape() const noexcept override { return filter.shape(); }
   [[nodiscard]] named_values describe() const noexcept override { return filter.describe(); }
-  [[nodiscard]] result<filter_stats> stats() const noexcept override { return detail::stats_of(filter); }
+  [[nodiscard]] result<filter_stats> stats() const noexcept override { return stats_of(filter); }
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
     if constexpr (mappable<K>) return filter.payload();
     return std::span<const std::byte>{};
@@ -71,37 +71,37 @@ struct any_filter::in_memory final : interface {
       return filter.erase(digest);
     } else {
       static_cast<void>(digest);
-      return detail::cannot(K::info, "erase");
+      return cannot(K::info, "erase");
     }
   }
-  result<void> merge(const interface& other) noexcept override {
+  result<void> merge(const filter_model& other) noexcept override {
     if constexpr (mergeable<K>) {
       return filter.merge(same(other));
     } else {
-      return detail::cannot(K::info, "merge");
+      return cannot(K::info, "merge");
     }
   }
-  result<void> intersect(const interface& other) noexcept override {
+  result<void> intersect(const filter_model& other) noexcept override {
     if constexpr (mergeable<K>) {
       return filter.intersect(same(other));
     } else {
-      return detail::cannot(K::info, "intersect");
+      return cannot(K::info, "intersect");
     }
   }
-  [[nodiscard]] result<owner> fold(std::uint64_t factor) const noexcept override {
+  [[nodiscard]] result<filter_owner> fold(std::uint64_t factor) const noexcept override {
     if constexpr (foldable<K>) {
       return wrap(filter.fold(factor));
     } else {
       static_cast<void>(factor);
-      return detail::cannot(K::info, "fold");
+      return cannot(K::info, "fold");
     }
   }
-  [[nodiscard]] result<owner> clone() const noexcept override { return wrap(filter.clone()); }
+  [[nodiscard]] result<filter_owner> clone() const noexcept override { return wrap(filter.clone()); }
   result<void> clear() noexcept override {
     filter.clear();
     return {};
   }
-  [[nodiscard]] bool equals(const interface& other) const noexcept override { return filter == same(other); }
+  [[nodiscard]] bool equals(const filter_model& other) const noexcept override { return filter == same(other); }
   [[nodiscard]] const void* kind_object() const noexcept override { return &filter; }
   [[nodiscard]] result<void> save(const char* path, const hash_spec& hash,
                                   const save_options& options) const noexcept override {
@@ -114,18 +114,18 @@ struct any_filter::in_memory final : interface {
 
   template <class Digest>
   result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
-    if (auto fits = detail::check_width<K, Digest>(filter.shape()); !fits) return fail(fits.error());
+    if (auto fits = check_width<K, Digest>(filter.shape()); !fits) return fail(fits.error());
     if constexpr (sizeof(Digest) == 8 || wide_kind<K>) return filter.insert_batch(digests);
-    return detail::cannot(K::info, "take 128-bit digests");
+    return cannot(K::info, "take 128-bit digests");
   }
   template <class Digest>
   result<void> ask_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
-    if (auto fits = detail::check_width<K, Digest>(filter.shape()); !fits) return fits;
+    if (auto fits = check_width<K, Digest>(filter.shape()); !fits) return fits;
     if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {
       filter.may_contain_batch(digests, mask);
       return {};
     }
-    return detail::cannot(K::info, "take 128-bit digests");
+    return cannot(K::info, "take 128-bit digests");
   }
 
   K filter;
@@ -133,7 +133,7 @@ struct any_filter::in_memory final : interface {
 
 // A mapped filter is asked where it lies; what changes it is refused, what copies it checks every chunk first.
 template <mappable K>
-struct any_filter::in_file final : interface {
+struct in_file final : filter_model {
   explicit in_file(mapped<K> from) noexcept : file(std::move(from)) {}
   static failure refused() noexcept { return fail(errc::read_only, "a mapped filter"); }
 
@@ -143,7 +143,7 @@ struct any_filter::in_file final : interface {
   [[nodiscard]] named_values describe() const noexcept override { return file.unchecked().describe(); }
   [[nodiscard]] result<filter_stats> stats() const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());
-    return detail::stats_of(file.unchecked());
+    return stats_of(file.unchecked());
   }
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());
@@ -153,30 +153,30 @@ struct any_filter::in_file final : interface {
   result<std::uint64_t> insert(std::span<const digest128> /*digests*/) noexcept override { return refused(); }
   result<void> may_contain(std::span<const std::uint64_t> digests,
                            std::span<std::uint64_t> mask) const noexcept override {
-    if (auto fits = detail::check_width<K, std::uint64_t>(shape()); !fits) return fits;
+    if (auto fits = check_width<K, std::uint64_t>(shape()); !fits) return fits;
     return file.may_contain_batch(digests, mask);
   }
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    if (auto fits = detail::check_width<K, digest128>(shape()); !fits) return fits;
+    if (auto fits = check_width<K, digest128>(shape()); !fits) return fits;
     if constexpr (wide_kind<K>) return file.may_contain_batch(digests, mask);
     static_cast<void>(mask);
-    return detail::cannot(K::info, "take 128-bit digests");
+    return cannot(K::info, "take 128-bit digests");
   }
   result<bool> erase(std::uint64_t /*digest*/) noexcept override { return refused(); }
-  result<void> merge(const interface& /*other*/) noexcept override { return refused(); }
-  result<void> intersect(const interface& /*other*/) noexcept override { return refused(); }
-  [[nodiscard]] result<owner> fold(std::uint64_t factor) const noexcept override {
+  result<void> merge(const filter_model& /*other*/) noexcept override { return refused(); }
+  result<void> intersect(const filter_model& /*other*/) noexcept override { return refused(); }
+  [[nodiscard]] result<filter_owner> fold(std::uint64_t factor) const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());
     if constexpr (foldable<K>) return in_memory<K>::wrap(file.unchecked().fold(factor));
     static_cast<void>(factor);
-    return detail::cannot(K::info, "fold");
+    return cannot(K::info, "fold");
   }
-  [[nodiscard]] result<owner> clone() const noexcept override {
+  [[nodiscard]] result<filter_owner> clone() const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());
     return in_memory<K>::wrap(file.unchecked().clone());
   }
   result<void> clear() noexcept override { return refused(); }
-  [[nodiscard]] bool equals(const interface& other) const noexcept override {
+  [[nodiscard]] bool equals(const filter_model& other) const noexcept override {
     return file.unchecked() == in_memory<K>::same(other);
   }
   [[nodiscard]] const void* kind_object() const noexcept override { return &file.unchecked(); }
@@ -194,9 +194,11 @@ struct any_filter::in_file final : interface {
   mapped<K> file;
 };
 
+}  // namespace detail
+
 template <filter_kind K>
 result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
-  auto self = in_memory<K>::wrap(std::move(filter));
+  auto self = detail::in_memory<K>::wrap(std::move(filter));
   if (!self) return fail(self.error());
   return any_filter(std::move(*self), hash);
 }
@@ -220,23 +222,11 @@ inline result<void> any_filter::check_hash(const kind_info& kind, const hash_spe
   return {};
 }
 
-template <class F>
-result<any_filter> any_filter::with_kind(std::uint32_t id, F&& f) noexcept {
-  result<any_filter> made = fail(errc::bad_field, "kind", {id});
-  any_type(kind_list{}, [&](auto tag) {
-    using kind = typename decltype(tag)::type;
-    if (kind::info.id != id) return false;
-    made = f(tag);
-    return true;
-  });
-  return made;
-}
-
 inline result<any_filter> any_filter::make(std::string_view kind, const filter_params& params,
                                            const hash_spec& hash) noexcept {
   const kind_info* info = find_kind(kind);
   if (info == nullptr) return fail(errc::unknown_kind, kind);
-  return with_kind(info->id, [&](auto tag) -> result<any_filter> {
+  return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
     using K = typename decltype(tag)::type;
     size_plan plan;
     if constexpr (!K::info.exact) {
@@ -245,7 +235,7 @@ inline result<any_filter> any_filter::make(std::string_view kind, const filter_p
       plan = *solved;
     }
     if (auto fits = check_hash(K::info, hash, plan); !fits) return fail(fits.error());
-    auto self = in_memory<K>::wrap(K::make(params));
+    auto self = detail::in_memory<K>::wrap(K::make(params));
     if (!self) return fail(self.error());
     return any_filter(std::move(*self), hash);
   });
@@ -254,7 +244,7 @@ inline result<any_filter> any_filter::make(std::string_view kind, const filter_p
 inline result<any_filter> any_filter::load(const char* path, const load_options& options) noexcept {
   const auto header = read_header(path);
   if (!header) return fail(header.error());
-  return with_kind(header->kind_id, [&](auto tag) -> result<any_filter> {
+  return with_kind(kind_list{}, header->kind_id, [&](auto tag) -> result<any_filter> {
     auto stored = bloomery::load<typename decltype(tag)::type>(path, options);
     if (!stored) return fail(stored.error());
     return own(std::move(stored->filter), stored->hash);
@@ -265,7 +255,7 @@ inline result<any_filter> any_filter::load_bytes(std::span<const std::byte> byte
                                                  const load_options& options) noexcept {
   const auto header = read_header_bytes(bytes);
   if (!header) return fail(header.error());
-  return with_kind(header->kind_id, [&](auto tag) -> result<any_filter> {
+  return with_kind(kind_list{}, header->kind_id, [&](auto tag) -> result<any_filter> {
     auto stored = bloomery::load_bytes<typename decltype(tag)::type>(bytes, options);
     if (!stored) return fail(stored.error());
     return own(std::move(stored->filter), stored->hash);
@@ -276,14 +266,14 @@ inline result<any_filter> any_filter::open(const char* path, const load_options&
   const auto header = read_header(path);
   if (!header) return fail(header.error());
   if (header->codec != 0 || header->text) return load(path, options);
-  return with_kind(header->kind_id, [&](auto tag) -> result<any_filter> {
+  return with_kind(kind_list{}, header->kind_id, [&](auto tag) -> result<any_filter> {
     using K = typename decltype(tag)::type;
     if constexpr (mappable<K>) {
       auto file = mapped<K>::open(path, options.trust);
       if (!file) return fail(file.error());
       const hash_spec hash = file->header().hash;
-      owner self(new (std::nothrow) in_file<K>(std::move(*file)));
-      if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(in_file<K>)});
+      owner self(new (std::nothrow) detail::in_file<K>(std::move(*file)));
+      if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(detail::in_file<K>)});
       return any_filter(std::move(self), hash);
     } else {
       return load(path, options);

@@ -1,0 +1,104 @@
+#include <gtest/gtest.h>
+
+#include <bloomery/hash/xxh64.hpp>
+#include <bloomery/kinds/blocked.hpp>
+#include <cmath>
+#include <random>
+
+namespace {
+
+using namespace bloomery;
+
+TEST(Blocked, TheExactRateAgreesWithThePoissonSumForOneBitALane) {
+  // FPR = sum over i of Pois(i; n / blocks) * (1 - (1 - 1/L)^i)^8: an independent way, near-exact for many blocks.
+  for (const unsigned lane_bits : {32U, 64U}) {
+    const std::uint64_t keys = 10'000'000;
+    const std::uint64_t blocks = keys * 11 / (8ULL * lane_bits);
+    const double load = static_cast<double>(keys) / static_cast<double>(blocks);
+    double expected = 0;
+    double weight = std::exp(-load);
+    for (int i = 0; i < 300; ++i) {
+      expected += weight * std::pow(1 - std::pow(1 - 1.0 / lane_bits, i), 8);
+      weight *= load / (i + 1);
+    }
+    EXPECT_NEAR(blocked_fpr(lane_bits, 8)(keys, blocks) / expected, 1.0, 1e-4);
+  }
+}
+
+TEST(Blocked, TheExactRateOfOneBlockIsTheOneBySimulation) {
+  std::mt19937_64 generator(7);
+  for (const unsigned hashes : {1U, 3U, 8U, 11U, 16U}) {
+    const double expected = blocked_fpr(64, hashes)(60, 1);
+    std::uint64_t positives = 0;
+    constexpr std::uint64_t filters = 300;
+    constexpr std::uint64_t queries = 2000;
+    for (std::uint64_t i = 0; i < filters; ++i) {
+      auto filter = blocked::make({.keys = 60, .bits = 512, .hashes = hashes});
+      for (int key = 0; key < 60; ++key) filter->insert(generator());
+      for (std::uint64_t q = 0; q < queries; ++q) positives += filter->may_contain(generator()) ? 1U : 0U;
+    }
+    const double measured = static_cast<double>(positives) / static_cast<double>(filters * queries);
+    EXPECT_NEAR(measured / expected, 1.0, 0.05) << "k " << hashes;
+  }
+}
+
+// The split-block filter of the Parquet specification, written plainly from its text.
+class parquet_filter {
+ public:
+  explicit parquet_filter(std::uint32_t blocks) : words_(std::size_t{blocks} * 8), blocks_(blocks) {}
+  void insert(std::uint64_t hash) {
+    const std::uint64_t block = ((hash >> 32U) * blocks_) >> 32U;
+    for (std::size_t i = 0; i < 8; ++i)
+      words_[block * 8 + i] |= 1U << (static_cast<std::uint32_t>(hash) * salts[i] >> 27U);
+  }
+  [[nodiscard]] std::vector<std::byte> bytes() const {
+    std::vector<std::byte> out;
+    for (const std::uint32_t word : words_) {
+      for (unsigned shift = 0; shift < 32; shift += 8) out.push_back(static_cast<std::byte>(word >> shift));
+    }
+    return out;
+  }
+
+ private:
+  static constexpr std::uint32_t salts[8] = {0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU,
+                                             0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U};
+  std::vector<std::uint32_t> words_;
+  std::uint64_t blocks_;
+};
+
+TEST(Blocked, Split32IsParquetsFilterToTheByte) {
+  for (const std::uint32_t blocks : {1U, 5U, 64U}) {
+    auto filter = blocked::make({.keys = 100, .bits = std::uint64_t{blocks} * 256, .layout = "split32"});
+    ASSERT_TRUE(filter) << describe(filter.error()).c_str();
+    parquet_filter reference(blocks);
+    for (int i = 0; i < 100; ++i) {
+      const std::string key = "key-" + std::to_string(i);
+      const std::uint64_t digest = xxh64{}(key.data(), key.size());
+      filter->insert(digest);
+      reference.insert(digest);
+    }
+    const auto bytes = filter->payload();
+    EXPECT_EQ(std::vector<std::byte>(bytes.begin(), bytes.end()), reference.bytes());
+  }
+}
+
+TEST(Blocked, LayoutsDoNotMerge) {
+  auto a = blocked::make({.keys = 100, .bits = 512 * 4});
+  auto b = blocked::make({.keys = 100, .bits = 512 * 4, .layout = "split32"});
+  EXPECT_EQ(a->merge(*b).error().code, errc::mismatch);
+}
+
+TEST(Blocked, HostileShapesAreRefusedBeforeAnythingIsAllocated) {
+  const auto good = blocked::make({.keys = 10, .fpr = 0.01})->shape();
+  for (const auto& [index, value] :
+       {std::pair<std::size_t, std::uint64_t>{0, 0}, {0, ~std::uint64_t{0}}, {1, 0}, {1, 17}, {2, 2}, {3, 1}, {7, 1}}) {
+    auto shape = good;
+    shape.field[index] = value;
+    EXPECT_FALSE(blocked::payload_bytes(shape)) << index << " " << value;
+  }
+  auto wide = good;
+  wide.digest_bits = 128;
+  EXPECT_FALSE(blocked::payload_bytes(wide));
+}
+
+}  // namespace
