@@ -23,5 +23,12 @@ int main() {
   auto names = bloomery::filter<bloomery::bloom>::make({.keys = 1000, .fpr = 0.01});
   if (!names) return refused(names.error());
   names->insert("alice");
-  return names->may_contain("alice") ? 0 : 1;
+  for (const auto codec : {bloomery::codec_zstd, bloomery::codec_gzip}) {
+    const auto saved = names->save("names.bloom", {.codec = codec, .replace = true});
+    if (!saved) return refused(saved.error());
+    const auto again = bloomery::filter<bloomery::bloom>::load("names.bloom");
+    if (!again) return refused(again.error());
+    if (!again->may_contain("alice")) return 1;
+  }
+  return 0;
 }
