@@ -1,0 +1,231 @@
+#include "cli/byte_source.hpp"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+namespace bloomery::cli {
+namespace {
+
+constexpr std::size_t packed_block_bytes = std::size_t{1} << 18U;
+constexpr std::string_view gzip_magic{"\x1f\x8b\x08", 3};
+constexpr std::string_view zstd_magic{"\x28\xb5\x2f\xfd", 4};
+// A file may begin with a skippable frame, whose first byte is 50 to 5f.
+constexpr std::string_view zstd_skippable_tail{"\x2a\x4d\x18", 3};
+
+bool begins(std::string_view text, std::string_view magic) { return text.substr(0, magic.size()) == magic; }
+bool is_skippable(std::string_view text) {
+  return text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xf0U) == 0x50U &&
+         text.substr(1, 3) == zstd_skippable_tail;
+}
+// Whether more bytes could still make it one of the magics.
+bool may_become_magic(std::string_view text) {
+  if (text.size() >= 4) return false;
+  const auto prefix = [&](std::string_view magic) { return text == magic.substr(0, text.size()); };
+  if (text.size() < gzip_magic.size() && prefix(gzip_magic)) return true;
+  if (prefix(zstd_magic)) return true;
+  return !text.empty() && (static_cast<unsigned char>(text[0]) & 0xf0U) == 0x50U &&
+         text.substr(1) == zstd_skippable_tail.substr(0, text.size() - 1);
+}
+
+}  // namespace
+
+struct byte_source::gzip_unpacker final : unpacker {
+  gzip_unpacker() = default;
+  gzip_unpacker(const gzip_unpacker&) = delete;
+  gzip_unpacker& operator=(const gzip_unpacker&) = delete;
+  ~gzip_unpacker() override { inflateEnd(&stream); }
+
+  static constexpr int gzip_window_bits = 15 + 16;
+
+  // Between members: true when another one follows, false at the end. Zeros behind the last one are padding of tapes.
+  outcome<bool> next_member(byte_source& from) {
+    while (true) {
+      const std::string_view left = from.left();
+      const std::size_t other = left.find_first_not_of('\0');
+      if (other != 0) from.at_ += std::min(other, left.size());
+      if (other != std::string_view::npos && from.left().size() >= 2) {
+        if (begins(from.left(), gzip_magic.substr(0, 2))) return true;
+        return fail_file(from.name(), "has other bytes behind its gzip data: is it two files in one?");
+      }
+      const auto more = from.refill();
+      if (!more) return failed(more.error());
+      if (*more) continue;
+      if (from.left().empty()) return false;
+      return fail_file(from.name(), "has other bytes behind its gzip data: is it two files in one?");
+    }
+  }
+
+  outcome<std::size_t> read(byte_source& from, std::span<char> to) override {
+    if (ended) return std::size_t{0};
+    if (!started && inflateInit2(&stream, gzip_window_bits) != Z_OK)
+      return fail_file(from.name(), "cannot unpack gzip: no memory");
+    started = true;
+    const auto room = static_cast<uInt>(std::min<std::size_t>(to.size(), std::numeric_limits<uInt>::max()));
+    stream.next_out = reinterpret_cast<Bytef*>(to.data());
+    stream.avail_out = room;
+    while (stream.avail_out == room) {
+      if (from.left().empty()) {
+        const auto more = from.refill();
+        if (!more) return failed(more.error());
+        if (!*more) return fail_file(from.name(), "its gzip data is cut short: copy it again");
+      }
+      stream.next_in = reinterpret_cast<Bytef*>(from.packed_.data() + from.at_);
+      stream.avail_in = static_cast<uInt>(from.left().size());
+      const int code = inflate(&stream, Z_NO_FLUSH);
+      from.at_ = from.packed_.size() - stream.avail_in;
+      if (code == Z_STREAM_END) {
+        const auto another = next_member(from);
+        if (!another) return failed(another.error());
+        if (!*another) {
+          ended = true;
+          break;
+        }
+        inflateReset(&stream);
+      } else if (code != Z_OK && code != Z_BUF_ERROR) {
+        return fail_file(from.name(),
+                         fmt::format("its gzip data is damaged: {}", stream.msg == nullptr ? "?" : stream.msg));
+      }
+    }
+    return static_cast<std::size_t>(room - stream.avail_out);
+  }
+
+  z_stream stream{};
+  bool started = false;
+  bool ended = false;
+};
+
+struct byte_source::zstd_unpacker final : unpacker {
+  zstd_unpacker() : stream(ZSTD_createDStream()) {}
+  zstd_unpacker(const zstd_unpacker&) = delete;
+  zstd_unpacker& operator=(const zstd_unpacker&) = delete;
+  ~zstd_unpacker() override { ZSTD_freeDStream(stream); }
+
+  outcome<std::size_t> read(byte_source& from, std::span<char> to) override {
+    if (stream == nullptr) return fail_file(from.name(), "cannot unpack zstd: no memory");
+    ZSTD_outBuffer out{to.data(), to.size(), 0};
+    while (out.pos == 0) {
+      // What the library still holds comes before new input; a whole frame leaves nothing behind.
+      if (from.left().empty() && !(inside && pending)) {
+        const auto more = from.refill();
+        if (!more) return failed(more.error());
+        if (!*more) {
+          if (inside) return fail_file(from.name(), "its zstd data is cut short: copy it again");
+          return std::size_t{0};
+        }
+      }
+      ZSTD_inBuffer in{from.packed_.data() + from.at_, from.left().size(), 0};
+      const std::size_t code = ZSTD_decompressStream(stream, &out, &in);
+      from.at_ += in.pos;
+      if (ZSTD_isError(code) != 0) {
+        return fail_file(from.name(), fmt::format("its zstd data is damaged: {}", ZSTD_getErrorName(code)));
+      }
+      inside = code != 0;
+      pending = out.pos == out.size;
+    }
+    return out.pos;
+  }
+
+  ZSTD_DStream* stream;
+  bool inside = true;    // in the middle of a frame
+  bool pending = false;  // the last call filled its output: there may be more without input
+};
+
+byte_source::byte_source(byte_source&& other) noexcept { *this = std::move(other); }
+
+byte_source& byte_source::operator=(byte_source&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  name_ = std::move(other.name_);
+  taken_ = other.taken_;
+  packed_ = std::move(other.packed_);
+  at_ = other.at_;
+  unpacker_ = std::move(other.unpacker_);
+  return *this;
+}
+
+byte_source::~byte_source() {
+  if (descriptor_ > STDERR_FILENO) close(descriptor_);
+}
+
+outcome<byte_source::facts> byte_source::stat(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 || access(path.c_str(), R_OK) != 0) {
+    return fail_file(path, fmt::format("cannot open: {}", std::strerror(errno)));
+  }
+  if (S_ISDIR(status.st_mode)) return fail_file(path, make_error(errc::is_directory));
+  if (!S_ISREG(status.st_mode)) return facts{};
+  return facts{true, static_cast<std::uint64_t>(status.st_size)};
+}
+
+outcome<byte_source> byte_source::open(const std::string& path) {
+  byte_source source;
+  source.name_ = path == "-" ? "standard input" : path;
+  source.descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  if (source.descriptor_ < 0) return fail_file(source.name_, fmt::format("cannot open: {}", std::strerror(errno)));
+  struct stat status {};
+  if (fstat(source.descriptor_, &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fail_file(source.name_, make_error(errc::is_directory));
+  }
+  // A hint only: whether it is taken does not matter.
+  posix_fadvise(source.descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  if (auto found = source.detect(); !found) return failed(found.error());
+  return source;
+}
+
+outcome<void> byte_source::detect() {
+  while (packed_.empty() || may_become_magic(packed_)) {
+    const auto more = refill();
+    if (!more) return failed(more.error());
+    if (!*more) break;
+  }
+  if (begins(packed_, gzip_magic)) {
+    unpacker_ = std::make_unique<gzip_unpacker>();
+  } else if (begins(packed_, zstd_magic) || is_skippable(packed_)) {
+    unpacker_ = std::make_unique<zstd_unpacker>();
+  }
+  return {};
+}
+
+outcome<std::size_t> byte_source::read_raw(std::span<char> to) {
+  while (true) {
+    const ssize_t count = ::read(descriptor_, to.data(), to.size());
+    if (count >= 0) {
+      taken_ += static_cast<std::uint64_t>(count);
+      return static_cast<std::size_t>(count);
+    }
+    if (errno != EINTR) return fail_file(name_, fmt::format("cannot read: {}", std::strerror(errno)));
+  }
+}
+
+outcome<bool> byte_source::refill() {
+  packed_.erase(0, at_);
+  at_ = 0;
+  const std::size_t kept = packed_.size();
+  packed_.resize(kept + packed_block_bytes);
+  const auto count = read_raw({packed_.data() + kept, packed_block_bytes});
+  packed_.resize(kept + (count ? *count : 0));
+  if (!count) return failed(count.error());
+  return *count != 0;
+}
+
+outcome<std::size_t> byte_source::read(std::span<char> to) {
+  if (unpacker_ != nullptr) return unpacker_->read(*this, to);
+  if (const std::string_view rest = left(); !rest.empty()) {
+    const std::size_t count = std::min(rest.size(), to.size());
+    std::memcpy(to.data(), rest.data(), count);
+    at_ += count;
+    return count;
+  }
+  return read_raw(to);
+}
+
+}  // namespace bloomery::cli

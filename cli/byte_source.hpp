@@ -1,0 +1,67 @@
+// cli/byte_source.hpp: the bytes of an input file or of standard input, unpacked.
+//
+// gzip and zstd are recognised by their first bytes; files of several members or frames are one stream, as their own
+// tools have it. Input that ends in the middle of compressed data is an error, not a short input.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/problem.hpp"
+
+namespace bloomery::cli {
+
+class byte_source {
+ public:
+  // What can be said of a file without reading it. Missing files, directories and files that may not be read are
+  // problems.
+  struct facts {
+    bool regular = false;
+    std::uint64_t size_bytes = 0;  // of a regular file
+  };
+  static outcome<facts> stat(const std::string& path);
+
+  byte_source() = default;
+  // "-" is standard input.
+  static outcome<byte_source> open(const std::string& path);
+  byte_source(byte_source&& other) noexcept;
+  byte_source& operator=(byte_source&& other) noexcept;
+  ~byte_source();
+
+  // Some bytes, as soon as there are any; 0 at the end.
+  outcome<std::size_t> read(std::span<char> to);
+
+  // For messages: the path, or "standard input".
+  [[nodiscard]] const std::string& name() const { return name_; }
+  // As they lie in the file, for progress.
+  [[nodiscard]] std::uint64_t bytes_taken() const { return taken_; }
+
+ private:
+  // Unpacks one format. `read` takes packed bytes from the source as it needs them.
+  struct unpacker {
+    virtual ~unpacker() = default;
+    virtual outcome<std::size_t> read(byte_source& from, std::span<char> to) = 0;
+  };
+  struct gzip_unpacker;
+  struct zstd_unpacker;
+
+  outcome<void> detect();
+  // Refills `packed_` behind what is left in it; false at the end of the file.
+  outcome<bool> refill();
+  outcome<std::size_t> read_raw(std::span<char> to);
+  [[nodiscard]] std::string_view left() const { return std::string_view(packed_).substr(at_); }
+
+  int descriptor_ = -1;
+  std::string name_;
+  std::uint64_t taken_ = 0;
+  std::string packed_;  // raw bytes that were read and not yet used
+  std::size_t at_ = 0;
+  std::unique_ptr<unpacker> unpacker_;
+};
+
+}  // namespace bloomery::cli

@@ -1,0 +1,284 @@
+#include "cli/flags.hpp"
+
+#include <fmt/core.h>
+#include <getopt.h>
+
+#include <bloomery/hash/hasher.hpp>
+#include <bloomery/kinds.hpp>
+
+#include "cli/numbers.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+using enum flag_group;
+using type = value_type;
+
+// clang-format off
+constexpr std::array rows = {
+    // size and kind
+    flag_row{flag::capacity, "capacity", "n", type::positive, "N", "",
+             "number of keys that the filter is made for; without it, build counts the keys first", on_build | on_plan | on_demo, size},
+    flag_row{flag::fpr, "fpr", "p", type::fpr, "P", "",
+             "false-positive rate at that number of keys: 0.01, 1% or 1/100", on_build | on_plan, size},
+    flag_row{flag::kind, "kind", "k", type::kind_name, "KIND", "",
+             "kind of filter; see 'bloomery kinds'", on_build | on_plan, size},
+    flag_row{flag::layout, "layout", "", type::text, "LAYOUT", "",
+             "layout of kind blocked: split64 or split32 (Parquet's)", on_build | on_plan, size},
+    flag_row{flag::bits_per_key, "bits-per-key", "b", type::real, "B", "",
+             "size by bits per key instead of by false-positive rate", on_build | on_plan, size},
+    flag_row{flag::memory, "mem", "m", type::bytes, "SIZE", "",
+             "memory: build stays below it, plan solves with it (64KiB, 512M, 1Gi)", on_build | on_plan, size},
+    flag_row{flag::hashes, "hashes", "", type::positive, "K", "",
+             "number of bits that a key sets; chosen for you without it", on_build | on_plan, size},
+    flag_row{flag::headroom, "headroom", "", type::share, "SHARE", "",
+             "make room for this many keys more, such as 20%", on_build, size},
+    // hashing
+    flag_row{flag::hash, "hash", "", type::hash_name, "HASH", "",
+             "hash function; see 'bloomery hashes'", on_build, hashing},
+    flag_row{flag::seed, "seed", "", type::seed, "S", "",
+             "seed of the hash, decimal or 0x...", on_build, hashing},
+    flag_row{flag::key_file, "key-file", "", type::file, "FILE", "",
+             "secret key of a keyed hash: its raw bytes, or the same in hexadecimal", on_key_readers, hashing},
+    // output
+    flag_row{flag::output, "output", "o", type::file, "FILE", "",
+             "file to write; - is standard output", on_build, flag_group::output},
+    flag_row{flag::force, "force", "", type::none, "", "",
+             "replace the output file if it exists", on_build, flag_group::output},
+    flag_row{flag::compress, "compress", "", type::choice, "CODEC", "none zstd gzip",
+             "compress the file; a compressed filter is loaded into memory, not mapped", on_build, flag_group::output},
+    flag_row{flag::format, "format", "", type::choice, "FORMAT", "native text",
+             "native: the binary file; text: the same in lines of text, for copy and paste", on_build, flag_group::output},
+    // selection
+    flag_row{flag::invert, "invert-match", "v", type::none, "", "",
+             "print the lines that are surely absent", on_query, selection},
+    flag_row{flag::count, "count", "c", type::none, "", "",
+             "print only how many lines were selected", on_query, selection},
+    flag_row{flag::mark, "mark", "", type::none, "", "",
+             "print every line, behind 1 (may be present) or 0 (absent) and a tab", on_query, selection},
+    flag_row{flag::trust, "trust", "", type::none, "", "",
+             "do not check the chunks of the file as they are touched: it is known to be whole", on_query | on_verify | on_info, selection},
+    flag_row{flag::plot, "plot", "", type::none, "", "",
+             "draw a picture in the terminal", on_info | on_plan, selection},
+    flag_row{flag::keys, "keys", "k", type::file, "FILE", "",
+             "keys that the filter was built from; - is standard input", on_verify, selection},
+    flag_row{flag::probes, "probes", "", type::positive, "M", "",
+             "how many absent keys to generate for the measurement (default 1,000,000)", on_verify, selection},
+    flag_row{flag::absent, "absent", "", type::file, "FILE", "",
+             "measure with the keys of this file, known to be absent, instead of generated ones", on_verify, selection},
+    flag_row{flag::quick, "quick", "", type::none, "", "",
+             "less work, rougher figures: hashes measures for a shorter time, demo takes 100,000 keys", on_hashes | on_demo, selection},
+    // keys
+    flag_row{flag::null, "null", "0z", type::none, "", "",
+             "keys end with a NUL byte instead of a newline", on_key_readers, flag_group::keys},
+    flag_row{flag::fields, "fields", "f", type::text, "N[,M...]", "",
+             "the key is this field, or these fields together; counted from 1, or named with --header", on_key_readers, flag_group::keys},
+    flag_row{flag::delimiter, "delimiter", "d", type::character, "CHAR", "",
+             "what separates fields (default: a tab; with --csv a comma)", on_key_readers, flag_group::keys},
+    flag_row{flag::csv, "csv", "", type::none, "", "",
+             "input is CSV with quotes (RFC 4180); without -f the key is the whole record, field by field", on_key_readers, flag_group::keys},
+    flag_row{flag::header, "header", "", type::none, "", "",
+             "the first record of each file holds names, not a key", on_key_readers, flag_group::keys},
+    flag_row{flag::hex, "hex", "", type::none, "", "",
+             "keys are written as hexadecimal bytes", on_key_readers, flag_group::keys},
+    flag_row{flag::u64, "u64", "", type::none, "", "",
+             "keys are decimal integers, hashed as 8 little-endian bytes", on_key_readers, flag_group::keys},
+    flag_row{flag::crlf, "crlf", "", type::none, "", "",
+             "lines end with CR LF: the CR is not part of the key", on_key_readers, flag_group::keys},
+    // general
+    flag_row{flag::json, "json", "", type::none, "", "",
+             "print one JSON object on standard output", on_all, general},
+    flag_row{flag::quiet, "quiet", "q", type::none, "", "",
+             "say nothing but errors; the exit code answers", on_build | on_query | on_verify, general},
+    flag_row{flag::progress, "progress", "", type::none, "", "",
+             "show progress on standard error even if that is no terminal", on_key_readers | on_demo, general},
+    flag_row{flag::no_progress, "no-progress", "", type::none, "", "",
+             "show no progress", on_key_readers | on_demo, general},
+    flag_row{flag::color, "color", "", type::choice, "WHEN", "auto always never",
+             "colours: on a terminal, always or never; NO_COLOR is honoured", on_info | on_plan | on_verify | on_kinds | on_hashes | on_demo, general},
+    flag_row{flag::jobs, "jobs", "j", type::positive, "N", "",
+             "number of threads (default: all processors); the result does not depend on it", on_key_readers | on_demo, general},
+    flag_row{flag::help, "help", "h", type::none, "", "",
+             "show this help", on_all, general},
+};
+// clang-format on
+
+const flag_row* find_row(verb_set verbs, flag id) {
+  for (const flag_row& row : rows) {
+    if (row.id == id && (row.verbs & verbs) != 0) return &row;
+  }
+  return nullptr;
+}
+
+std::string shown(const flag_row& row) { return fmt::format("--{}", row.name); }
+
+template <class List>
+std::vector<std::string_view> names_of(List list) {
+  std::vector<std::string_view> names;
+  for_each_type(list, [&](auto tag) { names.push_back(decltype(tag)::type::info.name); });
+  return names;
+}
+
+std::vector<std::string_view> split_words(std::string_view words) {
+  std::vector<std::string_view> out;
+  while (!words.empty()) {
+    const std::size_t end = std::min(words.find(' '), words.size());
+    out.push_back(words.substr(0, end));
+    words.remove_prefix(std::min(end + 1, words.size()));
+  }
+  return out;
+}
+
+outcome<void> check_word(const flag_row& row, std::string_view word, const std::vector<std::string_view>& known) {
+  std::string list;
+  for (const std::string_view name : known) {
+    if (name == word) return {};
+    list.append(list.empty() ? "" : ", ").append(name);
+  }
+  const std::string_view near = nearest(word, known);
+  if (!near.empty()) return fail_usage(fmt::format("{}: there is no '{}'; did you mean '{}'?", shown(row), word, near));
+  return fail_usage(fmt::format("{}: there is no '{}'; there are: {}", shown(row), word, list));
+}
+
+outcome<std::uint64_t> parse_character(std::string_view text) {
+  if (text.size() == 1) return static_cast<unsigned char>(text[0]);
+  if (text == "\\t" || text == "tab") return std::uint64_t{'\t'};
+  if (text == "\\0") return std::uint64_t{0};
+  if (text == "\\\\") return std::uint64_t{'\\'};
+  return fail_text(fmt::format("'{}' is not one character: give one byte, or \\t or \\0", text));
+}
+
+// Names the row in front of what a number parser says.
+template <class T>
+outcome<void> store(const flag_row& row, outcome<T> parsed, T& to) {
+  if (!parsed) return fail_usage(fmt::format("{}: {}", shown(row), parsed.error().text));
+  to = *parsed;
+  return {};
+}
+
+// What getopt_long did not take, in words. `word` is the argument it stopped at.
+failed explain(const verb& of, int code, int option, std::string_view word) {
+  constexpr int long_options = 256;
+  const bool is_long = option >= long_options || option == 0;
+  const std::string name = option >= long_options ? shown(*find_row(of.bit, static_cast<flag>(option - long_options)))
+                                                  : fmt::format("-{}", static_cast<char>(option));
+  if (code == ':') {
+    const flag_row* row = is_long ? find_row(of.bit, static_cast<flag>(option - long_options)) : nullptr;
+    for (const flag_row& each : rows) {
+      if (row == nullptr && (each.verbs & of.bit) != 0 &&
+          each.short_names.find(static_cast<char>(option)) != std::string_view::npos) {
+        row = &each;
+      }
+    }
+    return fail_usage(fmt::format("{} needs a value: {} {}", name, name, row == nullptr ? "VALUE" : row->value));
+  }
+  if (option >= long_options) return fail_usage(fmt::format("{} takes no value", name));
+  if (!is_long) {
+    return fail_usage(fmt::format("there is no option {}; see 'bloomery {} --help'", name, of.name));
+  }
+  const std::string_view given = word.substr(0, word.find('=')).substr(std::min<std::size_t>(2, word.size()));
+  std::string candidates;
+  std::vector<std::string_view> known;
+  for (const flag_row& row : rows) {
+    if ((row.verbs & of.bit) == 0) continue;
+    known.push_back(row.name);
+    if (row.name.substr(0, given.size()) == given) candidates.append(candidates.empty() ? "" : ", ").append(shown(row));
+  }
+  if (!candidates.empty()) return fail_usage(fmt::format("--{} may mean {}: write it out", given, candidates));
+  const std::string_view near = nearest(given, known);
+  if (!near.empty()) return fail_usage(fmt::format("there is no option --{}; did you mean --{}?", given, near));
+  return fail_usage(fmt::format("there is no option --{}; see 'bloomery {} --help'", given, of.name));
+}
+
+}  // namespace
+
+std::span<const flag_row> flag_table() { return rows; }
+
+std::string_view group_title(flag_group group) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(flag_group::count_)> titles = {
+      "Size and kind", "Hashing", "Output", "Selection", "Keys", "General"};
+  return titles[static_cast<std::size_t>(group)];
+}
+
+outcome<void> options::convert(const flag_row& row, value& to) {
+  switch (row.type) {
+    case type::none:
+    case type::text:
+      return {};
+    case type::file:
+      if (to.text.empty()) return fail_usage(fmt::format("{}: the name is empty: give a file", shown(row)));
+      return {};
+    case type::count:
+      return store(row, parse_count(to.text), to.whole);
+    case type::positive: {
+      auto stored = store(row, parse_count(to.text), to.whole);
+      if (stored && to.whole == 0) return fail_usage(fmt::format("{}: 0 is not usable: give 1 or more", shown(row)));
+      return stored;
+    }
+    case type::bytes:
+      return store(row, parse_bytes(to.text), to.whole);
+    case type::fpr:
+      return store(row, parse_fpr(to.text), to.real);
+    case type::share:
+      return store(row, parse_share(to.text), to.real);
+    case type::real:
+      return store(row, parse_real(to.text), to.real);
+    case type::seed:
+      return store(row, parse_seed(to.text), to.whole);
+    case type::character:
+      return store(row, parse_character(to.text), to.whole);
+    case type::choice:
+      return check_word(row, to.text, split_words(row.choices));
+    case type::kind_name:
+      return check_word(row, to.text, names_of(kind_list{}));
+    case type::hash_name:
+      return check_word(row, to.text, names_of(hash_list{}));
+  }
+  return {};
+}
+
+outcome<void> options::set(const flag_row& row, const char* text) {
+  value& to = values_[static_cast<std::size_t>(row.id)];
+  to.given = true;
+  to.text = text == nullptr ? "" : text;
+  return convert(row, to);
+}
+
+outcome<options> options::parse(const verb& of, std::span<char* const> argv) {
+  constexpr int long_options = 256;
+  std::string short_options = ":";
+  std::vector<option> long_table;
+  for (const flag_row& row : rows) {
+    if ((row.verbs & of.bit) == 0) continue;
+    const bool takes = row.type != type::none;
+    for (const char c : row.short_names) short_options.append(1, c).append(takes ? ":" : "");
+    long_table.push_back(
+        {row.name.data(), takes ? required_argument : no_argument, nullptr, long_options + static_cast<int>(row.id)});
+  }
+  long_table.push_back({nullptr, 0, nullptr, 0});
+
+  options parsed;
+  parsed.verb_ = &of;
+  opterr = 0;
+  optind = 0;  // glibc: start anew
+  std::vector<char*> words(argv.begin(), argv.end());
+  words.push_back(nullptr);
+  const int count = static_cast<int>(argv.size());
+  while (true) {
+    const int code = getopt_long(count, words.data(), short_options.c_str(), long_table.data(), nullptr);
+    if (code == -1) break;
+    if (code == '?' || code == ':') return explain(of, code, optopt, words[static_cast<std::size_t>(optind) - 1]);
+    for (const flag_row& row : rows) {
+      const bool meant = code >= long_options ? static_cast<flag>(code - long_options) == row.id
+                                              : row.short_names.find(static_cast<char>(code)) != std::string_view::npos;
+      if (!meant || (row.verbs & of.bit) == 0) continue;
+      if (auto stored = parsed.set(row, optarg); !stored) return failed(stored.error());
+      break;
+    }
+  }
+  for (int i = optind; i < count; ++i) parsed.operands_.emplace_back(words[static_cast<std::size_t>(i)]);
+  return parsed;
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,127 @@
+// The texts of --help, made from the tables.
+#include <fmt/core.h>
+
+#include <array>
+#include <string>
+
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+constexpr std::size_t width = 80;
+constexpr std::size_t help_column = 28;
+
+// Appends `text`, broken between words, every line behind `indent` blanks; the cursor is at column `at`.
+void wrap(std::string& out, std::string_view text, std::size_t indent, std::size_t at) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
+    const std::string_view word = text.substr(0, end);
+    const bool paragraph = end + 1 < text.size() && text[end] == '\n' && text[end + 1] == '\n';
+    if (at > indent && at + 1 + word.size() > width) {
+      out.append("\n");
+      at = 0;
+    }
+    if (at < indent) {
+      out.append(indent - at, ' ');
+      at = indent;
+    } else if (at > indent) {
+      out.append(" ");
+      ++at;
+    }
+    out.append(word);
+    at += word.size();
+    if (paragraph) {
+      out.append("\n\n");
+      at = 0;
+    }
+    text.remove_prefix(std::min(end + (paragraph ? 2 : 1), text.size()));
+  }
+  out.append("\n");
+}
+
+std::string names_of(const flag_row& row) {
+  std::string names = "  ";
+  for (const char c : row.short_names) names.append(fmt::format("-{}, ", c));
+  names.append("--").append(row.name);
+  if (!row.value.empty()) names.append(" ").append(row.value);
+  return names;
+}
+
+void add_option(std::string& out, const flag_row& row) {
+  const std::string names = names_of(row);
+  out.append(names);
+  std::size_t at = names.size();
+  if (at + 2 > help_column) {
+    out.append("\n");
+    at = 0;
+  }
+  out.append(help_column - at, ' ');
+  std::string text(row.help);
+  if (!row.choices.empty()) {
+    text.append(" (");
+    for (const char c : row.choices) text.append(c == ' ' ? ", " : std::string(1, c));
+    text.append(")");
+  }
+  wrap(out, text, help_column, help_column);
+}
+
+}  // namespace
+
+std::string verb_help(const verb& of) {
+  std::string out = fmt::format("Usage: bloomery {} {}\n", of.name, of.usage);
+  if (!of.alias.empty()) out.append(fmt::format("       bloomery {} is the same\n", of.alias));
+  out.append("\n");
+  wrap(out, of.description, 0, 0);
+  for (std::size_t group = 0; group < static_cast<std::size_t>(flag_group::count_); ++group) {
+    bool titled = false;
+    for (const flag_row& row : flag_table()) {
+      if ((row.verbs & of.bit) == 0 || static_cast<std::size_t>(row.group) != group) continue;
+      if (!titled) out.append(fmt::format("\n{}:\n", group_title(row.group)));
+      titled = true;
+      add_option(out, row);
+    }
+  }
+  if (!of.examples.empty()) out.append("\nExamples:\n");
+  for (const example& each : of.examples) out.append(fmt::format("  {}\n      {}\n", each.command, each.text));
+  out.append("\nExit codes:\n");
+  wrap(out, of.exit_codes, 2, 0);
+  return out;
+}
+
+std::string main_help() {
+  std::string out =
+      "Usage: bloomery VERB [OPTIONS] [FILES]\n\n"
+      "Membership filters: small answers to \"have I seen this key?\", with no false\n"
+      "\"no\" and a chosen rate of false \"yes\".\n\nVerbs:\n";
+  for (const verb* each : verbs()) out.append(fmt::format("  {:<8}  {}\n", each->name, each->summary));
+  std::string aliases;
+  for (const verb* each : verbs()) {
+    if (!each->alias.empty())
+      aliases.append(fmt::format("{}{} = {}", aliases.empty() ? "" : ", ", each->alias, each->name));
+  }
+  if (!aliases.empty()) out.append(fmt::format("\nOther names: {}\n", aliases));
+  out.append(
+      "\nOptions:\n"
+      "  -h, --help     this help; 'bloomery VERB --help' says all of a verb\n"
+      "      --version  the version\n"
+      "\nNumbers may be written 1e9, 10M, 1Gi, 64KiB, 0.1% or 1/1000.\n"
+      "\nExamples:\n"
+      "  bloomery build -o seen.bloom urls.txt\n"
+      "  bloomery query seen.bloom today.txt > probably-seen.txt\n"
+      "  bloomery query -v seen.bloom today.txt > surely-new.txt\n"
+      "\nExit codes:\n"
+      "  0: yes or done; 1: no (nothing matched, verification failed); 2: error\n");
+  return out;
+}
+
+std::string short_help() {
+  std::string names;
+  for (const verb* each : verbs()) names.append(fmt::format(" {}", each->name));
+  return fmt::format(
+      "Usage: bloomery VERB [OPTIONS] [FILES]\nVerbs:{}\n"
+      "'bloomery --help' says more.\n",
+      names);
+}
+
+}  // namespace bloomery::cli

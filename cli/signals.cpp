@@ -1,0 +1,45 @@
+#include "cli/signals.hpp"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <array>
+#include <atomic>
+#include <bloomery/file/save.hpp>
+
+namespace bloomery::cli {
+namespace {
+
+std::atomic<bool> line_shown{false};
+static_assert(std::atomic<bool>::is_always_lock_free, "the handler reads it");
+
+// Only async-signal-safe calls: unlink, write, sigaction, raise.
+extern "C" void on_signal(int number) {
+  const char* pending = pending_temporary();
+  if (pending != nullptr && pending[0] != '\0') unlink(pending);
+  if (line_shown.load()) {
+    constexpr std::array<char, 4> clear = {'\r', '\x1b', '[', 'K'};
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, clear.data(), clear.size());
+  }
+  struct sigaction action {};
+  action.sa_handler = SIG_DFL;
+  sigaction(number, &action, nullptr);
+  raise(number);  // delivered when the handler returns
+}
+
+}  // namespace
+
+void handle_signals() {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+    struct sigaction action {};
+    if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
+    action = {};
+    action.sa_handler = on_signal;
+    sigemptyset(&action.sa_mask);
+    sigaction(number, &action, nullptr);
+  }
+}
+
+void progress_line_is_shown(bool shown) { line_shown.store(shown); }
+
+}  // namespace bloomery::cli

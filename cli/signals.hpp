@@ -1,0 +1,14 @@
+// cli/signals.hpp: being stopped leaves no mess.
+//
+// On SIGINT, SIGTERM, SIGHUP and SIGPIPE the temporary file that is being written is removed, the progress line is
+// cleared, and the process ends as killed by that signal, so that a shell sees it as such. Signals that the parent
+// chose to ignore (nohup) stay ignored.
+#pragma once
+
+namespace bloomery::cli {
+
+void handle_signals();
+// Whether there is a progress line on the terminal that must be cleared when we are stopped.
+void progress_line_is_shown(bool shown);
+
+}  // namespace bloomery::cli

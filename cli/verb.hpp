@@ -1,0 +1,59 @@
+// cli/verb.hpp: what a verb is, and how to add one.
+//
+// To add the verb `frob`:
+//   1. cli/verb_frob.cpp: the function `outcome<int> run(const options&)` in an unnamed namespace, and at the end of
+//   the file
+//      `const verb frob_verb = {...}` in bloomery::cli with all that help says of it (see verb_kinds.cpp, the
+//      smallest).
+//   2. here: one line that declares it; cli/verbs.cpp: one line in the list.
+//   3. cli/flags.hpp: a bit `on_frob`; cli/flags.cpp: the bit in the rows of the options it takes, and rows for new
+//   ones.
+//   4. tests/cli/frob_test.cpp.
+// Nothing else: parsing, --help and did-you-mean follow from the tables.
+//
+// The rules that hold for all: data goes to standard output through `output` (output.hpp), everything else to standard
+// error through `note` and `warn` (messages.hpp), which know --quiet. Exit codes: 0 yes or done, 1 no, 2 (a `problem`)
+// error. Keys are read with key_reader (keys.hpp); filters are opened with open_filter (filters.hpp).
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "cli/flags.hpp"
+#include "cli/problem.hpp"
+
+namespace bloomery::cli {
+
+struct example {
+  std::string_view command;
+  std::string_view text;  // what it does
+};
+
+struct verb {
+  std::string_view name;
+  std::string_view alias;  // one other name, or ""
+  verb_set bit;
+  std::string_view summary;      // one line, for the list of verbs
+  std::string_view usage;        // behind "bloomery NAME "
+  std::string_view description;  // paragraphs separated by an empty line; help wraps them
+  std::span<const example> examples;
+  std::string_view exit_codes;  // "0: ...; 1: ...; 2: ..." in one sentence
+  outcome<int> (*run)(const options&);
+};
+
+// Each in its own verb_*.cpp.
+extern const verb kinds_verb;
+
+// In the order in which help lists them.
+std::span<const verb* const> verbs();
+// By name or alias; nullptr when there is none.
+const verb* find_verb(std::string_view name);
+// The nearest of `names` if it is near enough to be what was meant, else "".
+std::string_view nearest(std::string_view word, std::span<const std::string_view> names);
+
+// The texts of help.
+std::string main_help();
+std::string short_help();
+std::string verb_help(const verb& of);
+
+}  // namespace bloomery::cli

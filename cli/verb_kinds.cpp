@@ -1,0 +1,107 @@
+// bloomery kinds: what kinds of filters there are.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <bloomery/kinds.hpp>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/output.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct kind_line {
+  const kind_info* info;
+  std::optional<double> bits_per_key;  // at one million keys and 1 %; none where it depends on the keys
+  bool merges, erases, folds;
+};
+
+template <class F>
+void for_each_kind(F f) {
+  for_each_type(kind_list{}, [&](auto tag) {
+    using kind = typename decltype(tag)::type;
+    kind_line line{&kind::info, {}, mergeable<kind>, erasable<kind>, foldable<kind>};
+    const auto plan = kind::plan({.keys = 1'000'000, .fpr = 0.01});
+    if (plan && !kind::info.exact) line.bits_per_key = plan->bits_per_key;
+    f(line);
+  });
+}
+
+std::string abilities(const kind_line& line) {
+  std::string out;
+  const auto add = [&](bool can, std::string_view word) {
+    if (can) out.append(out.empty() ? "" : " ").append(word);
+  };
+  add(line.merges, "merges");
+  add(line.folds, "folds");
+  add(line.erases, "erases");
+  add(line.info->grows, "grows");
+  return out;
+}
+
+nlohmann::ordered_json as_json() {
+  auto list = nlohmann::ordered_json::array();
+  for_each_kind([&](const kind_line& line) {
+    nlohmann::ordered_json kind;
+    kind["name"] = line.info->name;
+    kind["id"] = line.info->id;
+    kind["summary"] = line.info->summary;
+    kind["bits_per_key_at_1_percent"] = line.bits_per_key ? nlohmann::ordered_json(*line.bits_per_key) : nullptr;
+    kind["cache_lines_per_query"] = line.info->lines;
+    kind["exact"] = line.info->exact;
+    kind["merges"] = line.merges;
+    kind["folds"] = line.folds;
+    kind["erases"] = line.erases;
+    kind["grows"] = line.info->grows;
+    kind["integer_keys"] = line.info->integer_keys;
+    list.push_back(std::move(kind));
+  });
+  return {{"kinds", std::move(list)}};
+}
+
+outcome<int> run(const options& given) {
+  if (!given.operands().empty()) return fail_usage(fmt::format("takes no '{}'", given.operands().front()));
+  output out;
+  if (given.has(flag::json)) {
+    out.write_json(as_json());
+  } else {
+    const painter paint(given, STDOUT_FILENO);
+    out.write(paint(style::bold, fmt::format("{:<8} {:>12} {:>6}  {:<26} {}", "kind", "bits/key 1 %", "lines", "can",
+                                             "what it is")));
+    out.write('\n');
+    for_each_kind([&](const kind_line& line) {
+      const std::string bits = line.bits_per_key ? fmt::format("{:.2f}", *line.bits_per_key) : "by keys";
+      out.write(fmt::format("{:<8} {:>12} {:>6}  {:<26} {}\n", line.info->name, bits, line.info->lines, abilities(line),
+                            line.info->summary));
+    });
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery kinds", "the kinds, one a line"},
+    example{"bloomery kinds --json | jq -r '.kinds[].name'", "their names"},
+};
+
+}  // namespace
+
+const verb kinds_verb = {
+    .name = "kinds",
+    .alias = "",
+    .bit = on_kinds,
+    .summary = "list the kinds of filters",
+    .usage = "[--json]",
+    .description =
+        "Lists the kinds of filters that build takes: bits per key at a false-positive rate of 1 %, cache lines that a "
+        "query touches, and what each can do beyond insert and query.",
+    .examples = examples,
+    .exit_codes = "0: done; 2: error",
+    .run = run,
+};
+
+}  // namespace bloomery::cli
