@@ -1,0 +1,136 @@
+// What the typed suites share: every kind of the list as GoogleTest types, digests, and memory that fails on demand.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bloomery/bloomery.hpp>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bloomery::testing_support {
+
+template <class List>
+struct as_test_types;
+template <class... Ts>
+struct as_test_types<type_list<Ts...>> {
+  using types = testing::Types<Ts...>;
+};
+using all_kinds = as_test_types<kind_list>::types;
+
+// The kinds for which Trait::of<K> holds, as GoogleTest types: no case is skipped, it does not exist.
+template <class Trait, class Kept, class... Rest>
+struct keep_kinds {
+  using types = Kept;
+};
+template <class Trait, class... Kept, class First, class... Rest>
+struct keep_kinds<Trait, testing::Types<Kept...>, First, Rest...>
+    : keep_kinds<Trait,
+                 std::conditional_t<Trait::template of<First>, testing::Types<Kept..., First>, testing::Types<Kept...>>,
+                 Rest...> {};
+template <class Trait, class List>
+struct kinds_that;
+template <class Trait, class... Ks>
+struct kinds_that<Trait, type_list<Ks...>> : keep_kinds<Trait, testing::Types<>, Ks...> {};
+template <class Trait>
+using kinds_with = typename kinds_that<Trait, kind_list>::types;
+
+struct merges {
+  template <class K>
+  static constexpr bool of = mergeable<K>;
+};
+struct folds {
+  template <class K>
+  static constexpr bool of = foldable<K>;
+};
+struct erases {
+  template <class K>
+  static constexpr bool of = erasable<K>;
+};
+struct takes_many_writers {
+  template <class K>
+  static constexpr bool of = concurrent_kind<K>;
+};
+struct is_mapped_where_it_lies {
+  template <class K>
+  static constexpr bool of = mappable<K>;
+};
+struct is_approximate {
+  template <class K>
+  static constexpr bool of = !K::info.exact;
+};
+
+// Names a typed suite's cases after the kind: Suite/bloom.Claim.
+struct kind_name {
+  template <class K>
+  static std::string GetName(int /*index*/) {
+    return std::string(K::info.name);
+  }
+};
+
+// Well-mixed, reproducible, all different: splitmix64 over a counter, one stream a seed.
+class digest_source {
+ public:
+  explicit digest_source(std::uint64_t seed) : offset_(mix64(seed + 1)) {}
+  std::uint64_t operator()() { return at(next_++); }
+  [[nodiscard]] std::uint64_t at(std::uint64_t i) const { return mix64(offset_ + i * 0x9e3779b97f4a7c15ULL); }
+  std::vector<std::uint64_t> take(std::size_t count) {
+    std::vector<std::uint64_t> out(count);
+    for (auto& digest : out) digest = (*this)();
+    return out;
+  }
+
+ private:
+  std::uint64_t offset_;
+  std::uint64_t next_ = 0;
+};
+
+// A filter of the kind with room for `keys`. Kinds that size themselves ignore the numbers.
+template <filter_kind K>
+K make_filter(std::uint64_t keys, double fpr = 0.01, const memory_hooks* memory = nullptr) {
+  enable_all();
+  auto made = K::make({.keys = keys, .fpr = fpr, .memory = memory});
+  if (!made) {
+    ADD_FAILURE() << describe(made.error()).c_str();
+    std::abort();
+  }
+  return std::move(*made);
+}
+
+// The hash that goes with a kind.
+template <filter_kind K>
+hash_spec hash_of() {
+  return K::info.integer_keys ? hasher::of(identity{}).spec() : hasher::of(xxh3{}).spec();
+}
+
+// Memory that refuses the n-th request and counts what is alive.
+struct failing_memory {
+  std::uint64_t requests = 0;
+  std::uint64_t fail_at = ~std::uint64_t{0};
+  std::int64_t live_bytes = 0;
+  memory_hooks hooks{.allocate = [](void* context, std::size_t size, std::size_t alignment) -> void* {
+                       auto* self = static_cast<failing_memory*>(context);
+                       if (self->requests++ == self->fail_at) return nullptr;
+                       self->live_bytes += static_cast<std::int64_t>(size);
+                       return default_memory().allocate(nullptr, size, alignment);
+                     },
+                     .release =
+                         [](void* context, void* memory, std::size_t size, std::size_t alignment) {
+                           static_cast<failing_memory*>(context)->live_bytes -= static_cast<std::int64_t>(size);
+                           default_memory().release(nullptr, memory, size, alignment);
+                         },
+                     .context = this};
+  failing_memory() = default;
+  failing_memory(const failing_memory&) = delete;
+  failing_memory& operator=(const failing_memory&) = delete;
+};
+
+inline std::vector<std::byte> saved_bytes(const any_filter& filter, const save_options& options = {}) {
+  memory_sink sink;
+  const auto saved = filter.save_to(byte_sink(sink), options);
+  EXPECT_TRUE(saved) << (saved ? "" : describe(saved.error()).c_str());
+  const auto bytes = sink.bytes();
+  return {bytes.begin(), bytes.end()};
+}
+
+}  // namespace bloomery::testing_support
