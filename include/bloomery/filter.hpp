@@ -11,6 +11,9 @@
 // The hash is xxh3 with seed 0 unless you say otherwise; for keys that an opponent may choose, take a keyed one
 // (docs/hashes.md). A file remembers hash, seed and key id, and load refuses a file of another hash, seed or key.
 //
+// A filter that needs 128-bit digests (docs/hashes.md) makes them by itself; prehashed{} keys stay 64 bits wide, so
+// give such a filter prehashed128{}.
+//
 // Threads: as the kind says. For many writers hash with digest(key) and use concurrent_writer(kind()).
 #pragma once
 
@@ -55,14 +58,14 @@ class filter {
 
   template <class Key>
   insert_result insert(const Key& key) noexcept {
-    if constexpr (both_wide) {
+    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
       if (kind_.shape().digest_bits == 128) return kind_.insert(digest_wide_of(hash_, key));
     }
     return kind_.insert(digest(key));
   }
   template <class Key>
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
-    if constexpr (both_wide) {
+    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
       if (kind_.shape().digest_bits == 128) return kind_.may_contain(digest_wide_of(hash_, key));
     }
     return kind_.may_contain(digest(key));
@@ -113,7 +116,7 @@ class filter {
 
   template <class Key, class F>
   void for_each_group(std::span<const Key> keys, F&& f) const noexcept {
-    if constexpr (both_wide) {
+    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
       if (kind_.shape().digest_bits == 128) return run_groups<digest128>(keys, f);
     }
     run_groups<std::uint64_t>(keys, f);

@@ -1,0 +1,105 @@
+// filter<Kind, Hash>: the front that most programs use.
+#include <tuple>
+
+#include "suites/support.hpp"
+
+namespace {
+
+using namespace bloomery;
+using namespace bloomery::testing_support;
+
+template <class K>
+class KeyedFilter : public testing::Test {};
+TYPED_TEST_SUITE(KeyedFilter, kinds_with<is_approximate>, kind_name);
+
+TYPED_TEST(KeyedFilter, TakesKeysOfManyTypes) {
+  auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.001});
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->insert("alice"), insert_result::inserted);
+  EXPECT_EQ(seen->insert(std::string("alice")), insert_result::present);
+  EXPECT_EQ(seen->insert(42), insert_result::inserted);
+  EXPECT_EQ(seen->insert(std::uint64_t{42}), insert_result::present);
+  EXPECT_EQ(seen->insert(std::tuple("ab", "c")), insert_result::inserted);
+  EXPECT_EQ(seen->insert(std::tuple("a", "bc")), insert_result::inserted);
+  EXPECT_EQ(seen->insert(prehashed{7}), insert_result::inserted);
+  EXPECT_TRUE(seen->may_contain(prehashed{7}));
+  EXPECT_TRUE(seen->may_contain("alice"));
+  EXPECT_FALSE(seen->may_contain("bob"));
+}
+
+TYPED_TEST(KeyedFilter, BatchesOfKeysAgreeWithSingleKeys) {
+  auto one = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  auto many = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  std::vector<std::string> keys;
+  for (int i = 0; i < 700; ++i) keys.push_back(std::to_string(i));
+  std::uint64_t inserted = 0;
+  for (const auto& key : keys) inserted += one->insert(key) == insert_result::inserted ? 1U : 0U;
+  EXPECT_EQ(many->insert_batch(std::span<const std::string>(keys)), inserted);
+  EXPECT_TRUE(one->kind() == many->kind());
+  for (int i = 700; i < 1400; ++i) keys.push_back(std::to_string(i));
+  std::vector<std::uint64_t> mask(mask_words(keys.size()));
+  many->may_contain_batch(std::span<const std::string>(keys), mask);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, many->may_contain(keys[i]) ? 1U : 0U);
+  }
+}
+
+TYPED_TEST(KeyedFilter, FilesOfAnotherHashSeedOrKeyAreRefused) {
+  const std::string path = testing::TempDir() + "bloomery_keyed_" + std::string(TypeParam::info.name) + ".bloom";
+  auto seen = filter<TypeParam>::make({.keys = 100, .fpr = 0.01}, xxh3{.seed = 5});
+  seen->insert("alice");
+  ASSERT_TRUE(seen->save(path.c_str(), {.replace = true}));
+  auto again = filter<TypeParam>::load(path.c_str(), xxh3{.seed = 5});
+  ASSERT_TRUE(again);
+  EXPECT_TRUE(again->may_contain("alice"));
+  EXPECT_EQ(filter<TypeParam>::load(path.c_str()).error().code, errc::mismatch);
+  const auto other_hash = filter<TypeParam, xxh64>::load(path.c_str());
+  EXPECT_EQ(other_hash.error().code, errc::mismatch);
+  std::remove(path.c_str());
+}
+
+TYPED_TEST(KeyedFilter, OfDifferentSeedsDoNotMerge) {
+  auto a = filter<TypeParam>::make({.keys = 100, .fpr = 0.01});
+  auto b = filter<TypeParam>::make({.keys = 100, .fpr = 0.01}, xxh3{.seed = 1});
+  auto c = filter<TypeParam>::make({.keys = 100, .fpr = 0.01});
+  c->insert("carol");
+  EXPECT_EQ(a->merge(*b).error().code, errc::mismatch);
+  ASSERT_TRUE(a->merge(*c));
+  EXPECT_TRUE(a->may_contain("carol"));
+}
+
+TYPED_TEST(KeyedFilter, AHashWithTooFewBitsIsRefused) {
+  const auto made = filter<TypeParam, murmur3_x86_32>::make({.keys = 1'000'000, .fpr = 0.01});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::not_enough_hash_bits);
+}
+
+TEST(KeyedBloom, UsesWideDigestsWhereTheFilterAsksForThem) {
+  // 128-bit digests from p = 1e-15 at 1000 keys on (10 + 50 + 7 bits).
+  auto seen = filter<bloom>::make({.keys = 1000, .fpr = 1e-15});
+  ASSERT_TRUE(seen);
+  ASSERT_EQ(seen->kind().digest_bits(), 128U);
+  EXPECT_EQ(seen->insert("alice"), insert_result::inserted);
+  EXPECT_TRUE(seen->may_contain("alice"));
+  EXPECT_FALSE(seen->kind().may_contain(seen->digest("alice"))) << "the 64-bit digest is another key";
+  const std::vector<std::string> keys{"alice", "bob"};
+  std::vector<std::uint64_t> mask(1);
+  seen->may_contain_batch(std::span<const std::string>(keys), mask);
+  EXPECT_EQ(mask[0], 1U);
+  const auto narrow = filter<bloom, xxh64>::make({.keys = 1000, .fpr = 1e-15});
+  EXPECT_EQ(narrow.error().code, errc::not_enough_hash_bits);
+}
+
+TEST(KeyedBitmap, IsExactAndErases) {
+  enable_all();
+  auto set = filter<bitmap, identity>::make({});
+  ASSERT_TRUE(set);
+  EXPECT_EQ(set->insert(42), insert_result::inserted);
+  EXPECT_EQ(set->insert(std::uint64_t{1} << 60U), insert_result::inserted);
+  EXPECT_TRUE(set->may_contain(42));
+  EXPECT_TRUE(set->erase(42));
+  EXPECT_FALSE(set->may_contain(42));
+  EXPECT_FALSE(set->may_contain(43));
+}
+
+}  // namespace
