@@ -3,6 +3,7 @@
 #include <bloomery/hash/xxh64.hpp>
 #include <bloomery/kinds/blocked.hpp>
 #include <cmath>
+#include <fstream>
 #include <random>
 
 namespace {
@@ -79,6 +80,55 @@ TEST(Blocked, Split32IsParquetsFilterToTheByte) {
     }
     const auto bytes = filter->payload();
     EXPECT_EQ(std::vector<std::byte>(bytes.begin(), bytes.end()), reference.bytes());
+  }
+}
+
+// Bytes that real writers of Parquet files left (tests/golden/parquet): the bitset lies behind a 16-byte header at the
+// offset that bloom_offsets.tsv gives.
+struct parquet_column {
+  const char* file;
+  std::streamoff offset;
+  std::size_t length;
+  std::uint64_t keys;
+  std::vector<std::byte> (*key)(std::uint64_t);
+};
+std::vector<std::byte> text_key(std::uint64_t i) {
+  const std::string text = "key-" + std::to_string(i);
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.begin(), bytes.end()};
+}
+template <class T, std::uint64_t Factor>
+std::vector<std::byte> integer_key(std::uint64_t i) {
+  std::vector<std::byte> bytes(sizeof(T));
+  store_le(bytes.data(), static_cast<T>(i * Factor));
+  return bytes;
+}
+
+TEST(Blocked, Split32OverXxh64GivesTheBytesOfRealParquetFiles) {
+  const parquet_column columns[] = {
+      {"hyparquet_writer_n50.parquet", 1327, 80, 50, text_key},
+      {"hyparquet_writer_n50.parquet", 1407, 80, 50, integer_key<std::uint32_t, 3>},
+      {"hyparquet_writer_n50.parquet", 1487, 144, 50, integer_key<std::uint64_t, 1000003>},
+      {"types_fpp01.parquet", 47817, 272, 200, integer_key<std::uint32_t, 1>},
+      {"types_fpp01.parquet", 48089, 272, 200, integer_key<std::uint64_t, 1000003ULL * 7919>},
+      {"types_fpp01.parquet", 48905, 272, 200, text_key},
+  };
+  for (const auto& column : columns) {
+    std::ifstream file(std::string(BLOOMERY_GOLDEN_DIR "/parquet/") + column.file, std::ios::binary);
+    ASSERT_TRUE(file) << column.file;
+    std::vector<char> stored(column.length);
+    file.seekg(column.offset);
+    file.read(stored.data(), static_cast<std::streamsize>(stored.size()));
+    const auto bitset = std::as_bytes(std::span(stored)).subspan(16);
+    auto filter = blocked::make({.keys = column.keys, .bits = bitset.size() * 8, .layout = "split32"});
+    ASSERT_TRUE(filter);
+    for (std::uint64_t i = 0; i < column.keys; ++i) {
+      const auto key = column.key(i);
+      filter->insert(xxh64{}(key.data(), key.size()));
+    }
+    const auto ours = filter->payload();
+    EXPECT_TRUE(std::equal(ours.begin(), ours.end(), bitset.begin(), bitset.end()))
+        << column.file << " at " << column.offset;
   }
 }
 
