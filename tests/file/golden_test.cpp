@@ -1,0 +1,80 @@
+// Files that earlier versions wrote are read for ever, and today's code writes them again to the same bytes.
+// tests/golden/native/README.md says how they were made.
+#include "file/support.hpp"
+
+namespace bloomery::test {
+namespace {
+
+constexpr xxh3 golden_hash{.seed = 7};
+const hash_spec golden_spec{.id = xxh3::info.id, .seed = 7};
+constexpr std::uint64_t golden_keys = 20;
+
+std::string golden_key(std::uint64_t i) { return "key-" + std::to_string(i); }
+std::string golden_path(const std::string& name) { return std::string(BLOOMERY_GOLDEN_DIR "/native/") + name; }
+
+template <class K>
+void insert_golden_keys(K& filter) {
+  for (std::uint64_t i = 0; i < golden_keys; ++i) {
+    const std::string key = golden_key(i);
+    if constexpr (wide_kind<K>) {
+      if (filter.shape().digest_bits == 128) {
+        filter.insert(golden_hash.wide(key.data(), key.size()));
+        continue;
+      }
+    }
+    filter.insert(K::info.integer_keys ? i : golden_hash(key.data(), key.size()));
+  }
+}
+
+// Read from the file, and filled again with the same keys: both are written as the file. (How a filter is sized may
+// improve with time, so the geometry is the file's.)
+template <class K>
+void expect_golden(const std::string& name, const hash_spec& hash = golden_spec, const save_options& options = {}) {
+  enable_everything();
+  const bytes file = read_bytes(golden_path(name));
+  ASSERT_FALSE(file.empty()) << golden_path(name);
+  const auto loaded = load_bytes<K>(file);
+  ASSERT_TRUE(loaded) << name << ": " << describe(loaded.error()).c_str();
+  EXPECT_EQ(loaded->hash, hash) << name;
+  EXPECT_EQ(loaded->header.codec, options.codec) << name;
+  EXPECT_EQ(loaded->filter.keys().keys, golden_keys) << name;
+  auto refilled = loaded->filter.clone();
+  ASSERT_TRUE(refilled);
+  refilled->clear();
+  EXPECT_FALSE(*refilled == loaded->filter) << name;
+  insert_golden_keys(*refilled);
+  EXPECT_TRUE(*refilled == loaded->filter) << name;
+  // What a compression library writes may change with its version; what it reads may not.
+  if (options.codec != codec_none) return;
+  for (const K* filter : {&loaded->filter, static_cast<const K*>(&*refilled)}) {
+    memory_sink sink;
+    ASSERT_TRUE(save_to(*filter, hash, byte_sink(sink), options));
+    EXPECT_TRUE(bytes(sink.bytes().begin(), sink.bytes().end()) == file) << name;
+  }
+}
+
+TEST(Golden, BloomIsReadAndWrittenAgain) {
+  expect_golden<bloom>("bloom.bloom");
+  expect_golden<bloom>("bloom.txt", golden_spec, {.text = true});
+  expect_golden<bloom>("bloom-zstd.bloom", golden_spec, {.codec = codec_zstd});
+  expect_golden<bloom>("bloom-gzip.bloom", golden_spec, {.codec = codec_gzip});
+}
+
+TEST(Golden, BloomOfWideDigestsIsReadAndWrittenAgain) { expect_golden<bloom>("bloom-128.bloom"); }
+
+TEST(Golden, BlockedIsReadAndWrittenAgain) {
+  expect_golden<blocked>("blocked.bloom");
+  expect_golden<blocked>("blocked-split32.bloom");
+}
+
+TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
+
+TEST(Golden, EveryKindHasAFile) {
+  for_each_type(kind_list{}, [](auto tag) {
+    const std::string name(decltype(tag)::type::info.name);
+    EXPECT_TRUE(std::filesystem::exists(golden_path(name + ".bloom"))) << name;
+  });
+}
+
+}  // namespace
+}  // namespace bloomery::test
