@@ -5,7 +5,7 @@
 
 #include <array>
 #include <atomic>
-#include <bloomery/file/save.hpp>
+#include <bloomery/file/output.hpp>
 
 namespace bloomery::cli {
 namespace {
@@ -15,8 +15,7 @@ static_assert(std::atomic<bool>::is_always_lock_free, "the handler reads it");
 
 // Only async-signal-safe calls: unlink, write, sigaction, raise.
 extern "C" void on_signal(int number) {
-  const char* pending = pending_temporary();
-  if (pending != nullptr && pending[0] != '\0') unlink(pending);
+  remove_pending_temporaries();
   if (line_shown.load()) {
     constexpr std::array<char, 4> clear = {'\r', '\x1b', '[', 'K'};
     [[maybe_unused]] const auto written = write(STDERR_FILENO, clear.data(), clear.size());

@@ -10,7 +10,10 @@ namespace bloomery::cli {
 namespace {
 
 constexpr std::array list = {
-    &kinds_verb,  //
+    &build_verb,   //
+    &query_verb,   //
+    &verify_verb,  //
+    &kinds_verb,   //
 };
 
 // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.

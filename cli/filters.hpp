@@ -1,0 +1,43 @@
+// cli/filters.hpp: opening a filter and making the hash that it was built with.
+#pragma once
+
+#include <bloomery/any_filter.hpp>
+#include <bloomery/file/header.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "cli/flags.hpp"
+#include "cli/problem.hpp"
+
+namespace bloomery::cli {
+
+struct opened_filter {
+  std::string name;  // for messages
+  any_filter filter;
+  file_header header;
+  std::uint64_t file_bytes = 0;
+};
+
+// Memory-mapped where that is possible. "-" is standard input. Knows --trust.
+outcome<opened_filter> open_filter(const options& given, const std::string& path);
+
+// The hash of an opened filter, with the secret of --key-file where it is keyed.
+outcome<hasher> hasher_of(const options& given, const opened_filter& opened);
+
+// A secret key of `size` bytes: the file holds just these bytes, or the same in hexadecimal and white space behind.
+outcome<std::vector<std::byte>> read_secret(const std::string& path, std::size_t size);
+
+// Asks a batch of whichever width the filter takes.
+template <class Stream>
+result<void> ask(const any_filter& filter, const Stream& stream, std::span<std::uint64_t> mask) {
+  return stream.is_wide() ? filter.may_contain(stream.wide(), mask) : filter.may_contain(stream.narrow(), mask);
+}
+inline bool bit_of(std::span<const std::uint64_t> mask, std::size_t index) {
+  return (mask[index / 64] >> (index % 64) & 1U) != 0;
+}
+
+}  // namespace bloomery::cli

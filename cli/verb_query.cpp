@@ -1,0 +1,140 @@
+// bloomery query: which lines may be in the filter.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/digests.hpp"
+#include "cli/filters.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct tally {
+  std::uint64_t keys = 0;
+  std::uint64_t present = 0;
+};
+
+// What to print of each line.
+struct selection {
+  explicit selection(const options& given)
+      : invert(given.has(flag::invert)),
+        mark(given.has(flag::mark)),
+        silent(given.has(flag::quiet)),
+        lines(!silent && !given.has(flag::count) && !given.has(flag::json)) {}
+  bool invert;
+  bool mark;
+  bool silent;
+  bool lines;
+
+  [[nodiscard]] std::uint64_t selected(const tally& so_far) const {
+    return invert ? so_far.keys - so_far.present : so_far.present;
+  }
+};
+
+void print_lines(output& out, const digest_stream& stream, std::span<const std::uint64_t> mask, const selection& what) {
+  const auto records = stream.records();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const bool present = bit_of(mask, i);
+    if (what.mark) {
+      out.write(present ? "1\t" : "0\t");
+    } else if (present == what.invert) {
+      continue;
+    }
+    out.write(records[i].text);
+    out.write(stream.reader().terminator());
+  }
+}
+
+outcome<tally> ask_all(const options& given, const opened_filter& opened, digest_stream& stream, output& out) {
+  const selection what(given);
+  progress line(given, "asking", stream.reader().total_bytes());
+  std::array<std::uint64_t, mask_words(key_reader::batch_records)> mask{};
+  tally so_far;
+  while (true) {
+    const auto more = stream.next();
+    if (!more) {
+      // What was answered before the input broke stays answered.
+      static_cast<void>(out.flush());
+      return failed(more.error());
+    }
+    if (!*more) return so_far;
+    if (auto asked = ask(opened.filter, stream, mask); !asked) return fail_file(opened.name, asked.error());
+    const std::size_t count = stream.records().size();
+    so_far.keys += count;
+    for (std::size_t i = 0; i < count; ++i) so_far.present += bit_of(mask, i) ? 1 : 0;
+    if (what.lines) print_lines(out, stream, mask, what);
+    // Short batches come from slow input, behind which somebody may be waiting.
+    if (what.lines && count < key_reader::batch_records) {
+      if (auto done = out.flush(); !done) return failed(done.error());
+    }
+    if (out.is_broken() || (what.silent && what.selected(so_far) != 0)) return so_far;
+    line.update(stream.reader().bytes_taken(), so_far.keys);
+  }
+}
+
+outcome<int> run(const options& given) {
+  if (given.operands().empty()) return fail_usage("give the filter: bloomery query FILE [KEYFILES]");
+  if (given.has(flag::mark) && given.has(flag::invert)) {
+    return fail_usage("--mark shows present and absent lines: leave -v out");
+  }
+  const std::string& path = given.operands().front();
+  const std::span<const std::string> files = std::span(given.operands()).subspan(1);
+  if (path == "-" && (files.empty() || std::find(files.begin(), files.end(), "-") != files.end())) {
+    return fail_usage("the filter comes from standard input, so the keys cannot: name their files");
+  }
+  const auto opened = open_filter(given, path);
+  if (!opened) return failed(opened.error());
+  const auto hash = hasher_of(given, *opened);
+  if (!hash) return failed(hash.error());
+  auto reader = key_reader::make(given, files, *hash);
+  if (!reader) return failed(reader.error());
+  digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits());
+  output out;
+  const auto counted = ask_all(given, *opened, stream, out);
+  if (!counted) return failed(counted.error());
+  const std::uint64_t selected = selection(given).selected(*counted);
+  if (given.has(flag::json)) {
+    out.write_json({{"filter", opened->name},
+                    {"keys", counted->keys},
+                    {"present", counted->present},
+                    {"absent", counted->keys - counted->present}});
+  } else if (given.has(flag::count) && !given.has(flag::quiet)) {
+    out.write(fmt::format("{}\n", selected));
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return selected != 0 ? 0 : 1;
+}
+
+constexpr std::array examples = {
+    example{"bloomery query seen.bloom urls.txt", "the lines of urls.txt that may be in the filter"},
+    example{"bloomery query -v seen.bloom < urls.txt", "the lines that are surely not in it"},
+    example{"echo alice | bloomery query -q users.bloom && echo maybe", "one key, by exit code"},
+    example{"bloomery query -c --csv --header -f email users.bloom people.csv",
+            "how many e-mail addresses may be in it"},
+};
+
+}  // namespace
+
+const verb query_verb = {
+    .name = "query",
+    .alias = "check",
+    .bit = on_query,
+    .summary = "print the lines that may be in a filter",
+    .usage = "[OPTIONS] FILE [KEYFILES]",
+    .description =
+        "Prints the lines whose keys may be in the filter FILE; with -v those that are surely not. Keys are the lines "
+        "of "
+        "KEYFILES, or of standard input; they must be written as they were when the filter was built.\n\nThe filter is "
+        "memory-mapped: a file of any size opens at once. Each part of it is checked when it is first touched.",
+    .examples = examples,
+    .exit_codes = "0: at least one line was selected (with --mark: one that may be present); 1: none was; 2: error",
+    .run = run,
+};
+
+}  // namespace bloomery::cli
