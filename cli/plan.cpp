@@ -1,0 +1,283 @@
+#include "cli/plan.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bloomery/hash/list.hpp>
+#include <cmath>
+#include <limits>
+
+#include "cli/numbers.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+constexpr double usual_fpr = 0.01;
+constexpr std::uint64_t usual_keys = 1'000'000;
+constexpr std::string_view usual_kind = "blocked";
+
+// What a size that cannot be counted would come to, at the least.
+double least_bytes(const size_request& request) {
+  const double keys = request.keys ? static_cast<double>(*request.keys) : 0.0;
+  if (request.bits_per_key) return *request.bits_per_key * keys / 8.0;
+  if (request.memory_bytes) return static_cast<double>(*request.memory_bytes);
+  return request.fpr ? keys * -std::log2(*request.fpr) / 8.0 : 0.0;
+}
+
+std::string explain(const error& e, const size_request& request) {
+  std::string text(describe(e).view());
+  if (e.code == errc::size_overflow) text.append(fmt::format(" (at least {:.3g} bytes)", least_bytes(request)));
+  return text;
+}
+
+std::string over_memory(const plan_row& row, const plan_question& question) {
+  std::string text = fmt::format("takes {} and --mem gives {}", exact_size(row.plan->memory_bytes),
+                                 exact_size(*question.memory_ceiling));
+  const auto within = row.solve({.keys = row.plan->keys, .memory_bytes = question.memory_ceiling}, question.layout);
+  if (within && within->memory_bytes <= *question.memory_ceiling) {
+    text.append(fmt::format("; within that, {} is the rate it reaches", percent(within->fpr)));
+  }
+  return text;
+}
+
+// A filter that says yes to almost everything answers no question.
+constexpr double useless_fpr = 0.9;
+
+std::string over_rate(const plan_row& row, const plan_question& question) {
+  const double wanted = question.fpr_ceiling ? *question.fpr_ceiling : usual_fpr;
+  std::string text = question.fpr_ceiling
+                         ? fmt::format("gives {} and -p asks for {}", percent(row.plan->fpr), percent(wanted))
+                         : fmt::format("is too small: it would say yes to {} of absent keys; {} would be usual",
+                                       percent(row.plan->fpr), percent(wanted));
+  const auto enough = row.solve({.keys = row.plan->keys, .fpr = wanted}, question.layout);
+  if (enough) text.append(fmt::format("; that needs {:.2f} bits per key", enough->bits_per_key));
+  return text;
+}
+
+template <filter_kind K>
+plan_row answer_of(const plan_question& question) {
+  plan_row row{.info = &K::info, .merges = mergeable<K>, .erases = erasable<K>, .solve = &K::plan};
+  row.plan = K::plan(question.request, question.layout);
+  if (!row.plan) {
+    row.why_not = explain(row.plan.error(), question.request);
+  } else if (question.memory_ceiling && row.plan->memory_bytes > *question.memory_ceiling) {
+    row.why_not = over_memory(row, question);
+  } else if (row.plan->fpr > (question.fpr_ceiling ? *question.fpr_ceiling : useless_fpr)) {
+    row.why_not = over_rate(row, question);
+  }
+  return row;
+}
+
+std::string headroom_advice(const plan_question& question, const plan_row& row) {
+  const auto later = static_cast<std::uint64_t>(std::llround(static_cast<double>(row.plan->keys) * 1.25));
+  const auto overfull = row.solve({.keys = later, .bits = row.plan->bits, .hashes = row.plan->hashes}, question.layout);
+  const auto roomy = row.solve({.keys = later, .fpr = row.plan->fpr}, question.layout);
+  std::string text = "Keep 20-30 % headroom.";
+  if (overfull) {
+    text.append(fmt::format(" With 25 % more keys than planned ({}), {} answers at {} instead of {}",
+                            with_commas(later), row.info->name, percent(overfull->fpr), percent(row.plan->fpr)));
+    text.append(roomy ? fmt::format("; planned for that many, it takes {}.", human_size(roomy->memory_bytes)) : ".");
+  }
+  return text;
+}
+
+// Where the exact kind for integers becomes the smaller one: it takes one bit for each integer of the range, as long as
+// that is less than what it takes for each key of a sparse range.
+std::string crossover_advice(const plan_row& row, const plan_row& exact) {
+  const double one_in = std::min(row.plan->bits_per_key, exact.plan->bits_per_key);
+  const double range = static_cast<double>(row.plan->keys) * one_in;
+  return fmt::format(
+      "Kind {} is exact, and smaller than {} at {}, when the keys are integers and at least one in {:.1f} of their "
+      "range "
+      "is a key: for {} keys, when the largest is below {}.",
+      exact.info->name, row.info->name, percent(row.plan->fpr), one_in, with_commas(row.plan->keys),
+      range < 1.8e19 ? with_commas(static_cast<std::uint64_t>(range)) : fmt::format("{:.3g}", range));
+}
+
+std::string wide_hashes() {
+  std::string names;
+  for_each_type(hash_list{}, [&](auto tag) {
+    const hash_info& info = decltype(tag)::type::info;
+    if (info.bits == 128) names.append(names.empty() ? "" : ", ").append(info.name);
+  });
+  return names;
+}
+
+double decade_below(double value) { return std::pow(10.0, std::floor(std::log10(value) + 1e-9)); }
+
+std::string percent_tick(double value) { return fmt::format("{:g} %", value); }
+std::string rate_tick(double value) { return fmt::format("{:g} %", value * 100.0); }
+
+// The rows that have curves.
+std::vector<const plan_row*> curved(const std::vector<plan_row>& rows) {
+  std::vector<const plan_row*> out;
+  for (const plan_row& row : rows) {
+    if (row.fits() && !row.info->exact && row.plan->fpr > 0) out.push_back(&row);
+  }
+  return out;
+}
+
+line_chart fill_chart(const plan_question& question, const std::vector<const plan_row*>& rows) {
+  constexpr int points = 40;
+  double lowest = 1;
+  for (const plan_row* row : rows) lowest = std::min(lowest, row->plan->fpr);
+  line_chart chart{.title = "False-positive rate against keys, as planned at 100 %",
+                   .x = {.label = "keys, in % of the number planned for", .low = 0, .high = 200, .text = percent_tick},
+                   .y = {.low = decade_below(lowest) / 100.0, .high = 1, .log = true, .text = rate_tick}};
+  for (const plan_row* row : rows) {
+    chart_curve curve{.name = std::string(row->info->name)};
+    for (int i = 1; i <= points; ++i) {
+      const double share = 2.0 * i / points;
+      const auto keys = static_cast<std::uint64_t>(std::ceil(static_cast<double>(row->plan->keys) * share));
+      const auto at = row->solve({.keys = keys, .bits = row->plan->bits, .hashes = row->plan->hashes}, question.layout);
+      if (at) curve.points.push_back({share * 100.0, at->fpr});
+    }
+    chart.curves.push_back(std::move(curve));
+  }
+  return chart;
+}
+
+line_chart bits_chart(const plan_question& question, const std::vector<const plan_row*>& rows) {
+  double most = 20;
+  for (const plan_row* row : rows) most = std::max(most, std::ceil(row->plan->bits_per_key * 1.25 / 4.0) * 4.0);
+  double lowest = 1;
+  line_chart chart{.title = "False-positive rate against bits per key, with the best k for each",
+                   .x = {.label = "bits per key", .low = 0, .high = most},
+                   .y = {.high = 1, .log = true, .text = rate_tick}};
+  for (const plan_row* row : rows) {
+    chart_curve curve{.name = std::string(row->info->name)};
+    for (double bits = 1; bits <= most; bits += most / 40.0) {
+      const auto at = row->solve({.keys = row->plan->keys, .hashes = question.request.hashes, .bits_per_key = bits},
+                                 question.layout);
+      if (!at) continue;
+      curve.points.push_back({bits, at->fpr});
+      lowest = std::min(lowest, at->fpr);
+    }
+    chart.curves.push_back(std::move(curve));
+  }
+  chart.y.low = std::min(decade_below(lowest), 0.1);
+  return chart;
+}
+
+line_chart hashes_chart(const plan_question& question, const std::vector<const plan_row*>& rows) {
+  constexpr double least = 1e-6;
+  constexpr int steps_a_decade = 4;
+  double most = 4;
+  line_chart chart{.title = "k (bits that a key sets) against the false-positive rate",
+                   .x = {.label = "false-positive rate", .low = least, .high = 1, .log = true, .text = rate_tick},
+                   .y = {.low = 0},
+                   .rows = 9};
+  for (const plan_row* row : rows) {
+    chart_curve curve{.name = std::string(row->info->name)};
+    for (int i = 0; i < 6 * steps_a_decade; ++i) {
+      const double rate = least * std::pow(10.0, static_cast<double>(i) / steps_a_decade);
+      const auto at = row->solve({.keys = row->plan->keys, .fpr = rate}, question.layout);
+      if (!at) continue;
+      curve.points.push_back({rate, static_cast<double>(at->hashes)});
+      most = std::max(most, std::ceil(static_cast<double>(at->hashes) / 4.0) * 4.0);
+    }
+    chart.curves.push_back(std::move(curve));
+  }
+  chart.y.high = most;
+  return chart;
+}
+
+}  // namespace
+
+outcome<plan_question> question_of(const options& given) {
+  plan_question question{.layout = std::string(given.text(flag::layout)), .kind = std::string(given.text(flag::kind))};
+  size_request& request = question.request;
+  const auto rate = given.real(flag::fpr);
+  const auto memory = given.count(flag::memory);
+  const auto bits_per_key = given.real(flag::bits_per_key);
+  request.keys = given.count(flag::capacity);
+  if (const auto hashes = given.count(flag::hashes)) {
+    request.hashes = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
+  }
+  if (!request.keys && !rate && !memory && !bits_per_key) {
+    return fail_usage("give what is known: -n KEYS, -p RATE, --mem SIZE or --bits-per-key B, such as -n 10M -p 1%");
+  }
+  if (!request.keys && memory && bits_per_key) {
+    request.keys = static_cast<std::uint64_t>(static_cast<double>(*memory) * 8.0 / *bits_per_key);
+    question.assumed.push_back(fmt::format("{} keys are what {:g} bits per key leave room for in {}.",
+                                           with_commas(*request.keys), *bits_per_key, exact_size(*memory)));
+  } else if (!request.keys && !memory) {
+    request.keys = usual_keys;
+    question.assumed.push_back(fmt::format("Assuming {} keys (-n).", with_commas(usual_keys)));
+  }
+  question.memory_ceiling = memory;
+  if (bits_per_key) {
+    request.bits_per_key = bits_per_key;
+    question.fpr_ceiling = rate;
+  } else if (request.keys && memory && !rate) {
+    request.memory_bytes = memory;
+  } else {
+    request.fpr = rate ? *rate : usual_fpr;
+    if (!request.keys) request.memory_bytes = memory;
+    if (!rate)
+      question.assumed.push_back(fmt::format("Assuming a false-positive rate of {} (-p).", percent(usual_fpr)));
+  }
+  if (auto checked = sizing::check(request); !checked) return fail_parameter(checked.error());
+  return question;
+}
+
+std::vector<plan_row> answer(const plan_question& question) {
+  std::vector<plan_row> rows;
+  for_each_type(kind_list{}, [&](auto tag) {
+    using kind = typename decltype(tag)::type;
+    if (question.kind.empty() || question.kind == kind::info.name) rows.push_back(answer_of<kind>(question));
+  });
+  return rows;
+}
+
+const plan_row* usual_row(const std::vector<plan_row>& rows) {
+  const plan_row* found = nullptr;
+  for (const plan_row& row : rows) {
+    if (!row.fits() || row.info->exact) continue;
+    if (row.info->name == usual_kind) return &row;
+    if (found == nullptr || row.plan->bits < found->plan->bits) found = &row;
+  }
+  return found;
+}
+
+std::vector<std::string> advice_on(const plan_question& question, const std::vector<plan_row>& rows) {
+  std::vector<std::string> out;
+  const plan_row* usual = usual_row(rows);
+  const plan_row* smallest = usual;
+  for (const plan_row& row : rows) {
+    if (row.fits() && !row.info->exact && row.plan->bits < smallest->plan->bits) smallest = &row;
+  }
+  const plan_row* any = usual;
+  for (const plan_row& row : rows) {
+    if (any == nullptr && row.fits()) any = &row;
+  }
+  if (any != nullptr && any->plan->keys < 100'000) {
+    out.push_back(fmt::format("{} keys are few: below 100,000 an exact set may do, and it gives no false answers.",
+                              with_commas(any->plan->keys)));
+  }
+  if (usual == nullptr) return out;
+  out.push_back(headroom_advice(question, *usual));
+  // Of the same question: with memory deciding, all are equally large and the rate differs.
+  if (smallest != usual && usual->plan->fpr < 1e-4) {
+    out.push_back(fmt::format("Below 0.01 %, kind {} is the better choice: {} against {} for {}.", smallest->info->name,
+                              human_size(smallest->plan->memory_bytes), human_size(usual->plan->memory_bytes),
+                              usual->info->name));
+  }
+  for (const plan_row& row : rows) {
+    if (!row.fits()) continue;
+    if (row.plan->digest_bits == 128) {
+      out.push_back(fmt::format("Kind {} needs 128-bit digests for so many keys at this rate: a hash of 128 bits ({}).",
+                                row.info->name, wide_hashes()));
+    }
+    if (row.info->exact && row.info->integer_keys) out.push_back(crossover_advice(*usual, row));
+  }
+  return out;
+}
+
+std::vector<line_chart> plan_charts(const plan_question& question, const std::vector<plan_row>& rows) {
+  const auto shown = curved(rows);
+  if (shown.empty()) return {};
+  return {fill_chart(question, shown), bits_chart(question, shown), hashes_chart(question, shown)};
+}
+
+}  // namespace bloomery::cli

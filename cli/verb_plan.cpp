@@ -1,0 +1,234 @@
+// bloomery plan: how large, how many bits per key, how often wrong: before anything is built.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cli/numbers.hpp"
+#include "cli/output.hpp"
+#include "cli/plan.hpp"
+#include "cli/sizes.hpp"
+#include "cli/terminal.hpp"
+#include "cli/text.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct planned {
+  plan_question question;
+  std::vector<plan_row> rows;
+  std::vector<std::string> advice;
+  std::uint64_t available_bytes = 0;
+
+  [[nodiscard]] bool exceeds_memory(const plan_row& row) const { return row.plan->memory_bytes > available_bytes; }
+  [[nodiscard]] bool any_fits() const {
+    return std::any_of(rows.begin(), rows.end(), [](const plan_row& row) { return row.fits(); });
+  }
+};
+
+// What was asked, as a heading.
+std::string heading(const plan_question& question) {
+  const size_request& request = question.request;
+  std::string text;
+  const auto add = [&](const std::string& part) { text.append(text.empty() ? "" : ", ").append(part); };
+  if (request.keys) add(fmt::format("{} keys", with_commas(*request.keys)));
+  if (request.fpr) add(fmt::format("false-positive rate {}", rate_text(*request.fpr)));
+  if (request.bits_per_key) add(fmt::format("{:g} bits per key", *request.bits_per_key));
+  if (request.memory_bytes) add(exact_size(*request.memory_bytes));
+  if (request.hashes) add(fmt::format("k = {}", *request.hashes));
+  if (question.fpr_ceiling) add(fmt::format("at most {}", percent(*question.fpr_ceiling)));
+  if (question.memory_ceiling && !request.memory_bytes) {
+    add(fmt::format("at most {}", exact_size(*question.memory_ceiling)));
+  }
+  return text;
+}
+
+std::string abilities(const plan_row& row) {
+  std::string out;
+  const auto add = [&](bool can, std::string_view word) {
+    if (can) out.append(out.empty() ? "" : " ").append(word);
+  };
+  add(row.merges, "merges");
+  add(row.erases, "deletes");
+  add(row.info->grows, "grows");
+  return out;
+}
+
+// The short form for the column: the first word, with k as its number.
+std::string lines_column(const plan_row& row) {
+  const std::string_view first = row.info->lines.substr(0, row.info->lines.find(' '));
+  return first == "k" ? std::to_string(row.plan->hashes) : std::string(first);
+}
+
+void write_row(output& out, const planned& all, const plan_row& row, const painter& paint) {
+  const size_plan& plan = *row.plan;
+  out.write(fmt::format("{:<8}", row.info->name));
+  if (!all.question.request.keys) out.write(fmt::format(" {:>15}", with_commas(plan.keys)));
+  out.write(fmt::format(" {:>10} {:>15} {:>9.2f} {:>9.2f} {:>3} {:>9} {:>5}  {}", human_size(plan.memory_bytes),
+                        with_commas(plan.memory_bytes), plan.bits_per_key, plan.bits_per_key / 8.0,
+                        plan.hashes == 0 ? "-" : std::to_string(plan.hashes),
+                        row.info->exact ? "exact" : percent(plan.fpr), lines_column(row), abilities(row)));
+  if (all.exceeds_memory(row)) {
+    out.write(
+        paint(style::caution, fmt::format("  (more than the {} that are free)", human_size(all.available_bytes))));
+  }
+  out.write('\n');
+}
+
+void write_table(output& out, const planned& all, const painter& paint) {
+  for (const std::string& line : all.question.assumed) out.write(line + "\n");
+  out.write(heading(all.question) + "\n\n");
+  if (all.any_fits()) {
+    std::string head = fmt::format("{:<8}", "kind");
+    if (!all.question.request.keys) head.append(fmt::format(" {:>15}", "keys"));
+    head.append(fmt::format(" {:>10} {:>15} {:>9} {:>9} {:>3} {:>9} {:>5}  {}", "memory", "bytes", "bits/key",
+                            "bytes/key", "k", "FPR", "lines", "can"));
+    out.write(paint(style::bold, head) + "\n");
+  }
+  std::string footnotes;
+  for (const plan_row& row : all.rows) {
+    if (!row.fits()) continue;
+    write_row(out, all, row, paint);
+    if (row.info->lines.find(' ') != std::string_view::npos) {
+      footnotes.append(fmt::format("; {}: {}", row.info->name, row.info->lines));
+    }
+    if (row.info->exact) {
+      footnotes.append(fmt::format("; {}: at most this much, when one in {:g} integers of the range or more is a key",
+                                   row.info->name, row.plan->bits_per_key));
+    }
+  }
+  for (const plan_row& row : all.rows) {
+    if (!row.fits()) out.write(fmt::format("{:<8} {} {}\n", row.info->name, paint(style::dim, "no:"), row.why_not));
+  }
+  if (all.any_fits()) {
+    out.write(wrapped("  ", "lines: cache lines that a look-up touches" + footnotes, terminal_columns(STDOUT_FILENO)));
+  }
+  if (!all.advice.empty()) out.write("\n");
+  for (const std::string& line : all.advice) out.write(wrapped("- ", line, terminal_columns(STDOUT_FILENO)));
+}
+
+nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
+  nlohmann::ordered_json out{{"kind", row.info->name}, {"fits", row.fits()}};
+  if (!row.fits()) out["why_not"] = row.why_not;
+  if (!row.plan) return out;
+  const size_plan& plan = *row.plan;
+  out["keys"] = plan.keys;
+  out["memory_bytes"] = plan.memory_bytes;
+  out["bits"] = plan.bits;
+  out["bits_per_key"] = plan.bits_per_key;
+  out["bytes_per_key"] = plan.bits_per_key / 8.0;
+  out["hashes"] = plan.hashes;
+  out["expected_fpr"] = plan.fpr;
+  out["digest_bits"] = plan.digest_bits;
+  out["cache_lines_per_query"] = row.info->lines;
+  out["exact"] = row.info->exact;
+  out["merges"] = row.merges;
+  out["erases"] = row.erases;
+  out["grows"] = row.info->grows;
+  out["exceeds_available_memory"] = all.exceeds_memory(row);
+  return out;
+}
+
+nlohmann::ordered_json json_of(const line_chart& chart) {
+  nlohmann::ordered_json curves;
+  for (const chart_curve& curve : chart.curves) {
+    auto points = nlohmann::ordered_json::array();
+    for (const chart_point& point : curve.points) points.push_back({point.x, point.y});
+    curves[curve.name] = std::move(points);
+  }
+  return {{"title", chart.title}, {"curves", std::move(curves)}};
+}
+
+template <class T>
+nlohmann::ordered_json or_null(const std::optional<T>& value) {
+  return value ? nlohmann::ordered_json(*value) : nlohmann::ordered_json(nullptr);
+}
+
+nlohmann::ordered_json as_json(const planned& all, const std::vector<line_chart>& charts) {
+  const size_request& request = all.question.request;
+  nlohmann::ordered_json out;
+  out["request"] = {{"keys", or_null(request.keys)},
+                    {"fpr", or_null(request.fpr ? request.fpr : all.question.fpr_ceiling)},
+                    {"bits_per_key", or_null(request.bits_per_key)},
+                    {"memory_bytes", or_null(all.question.memory_ceiling)},
+                    {"hashes", or_null(request.hashes)}};
+  out["assumed"] = all.question.assumed;
+  out["kinds"] = nlohmann::ordered_json::array();
+  for (const plan_row& row : all.rows) out["kinds"].push_back(json_of(all, row));
+  out["available_memory_bytes"] = all.available_bytes;
+  out["advice"] = all.advice;
+  if (!charts.empty()) out["plots"] = nlohmann::ordered_json::array();
+  for (const line_chart& chart : charts) out["plots"].push_back(json_of(chart));
+  return out;
+}
+
+// When no kind has any answer, the question is wrong: one line says why.
+outcome<void> check_answerable(const std::vector<plan_row>& rows) {
+  std::string reasons;
+  bool same = true;
+  for (const plan_row& row : rows) {
+    if (row.plan) return {};
+    same = same && row.why_not == rows.front().why_not;
+    reasons.append(fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", row.info->name, row.why_not));
+  }
+  return fail_usage(same ? rows.front().why_not : reasons);
+}
+
+outcome<int> run(const options& given) {
+  if (!given.operands().empty()) {
+    return fail_usage(
+        fmt::format("takes no '{}': give numbers with -n, -p, --mem or --bits-per-key", given.operands().front()));
+  }
+  auto question = question_of(given);
+  if (!question) return failed(question.error());
+  planned all{.question = std::move(*question), .rows = {}, .advice = {}, .available_bytes = available_memory_bytes()};
+  all.rows = answer(all.question);
+  if (auto answerable = check_answerable(all.rows); !answerable) return failed(answerable.error());
+  all.advice = advice_on(all.question, all.rows);
+  std::vector<line_chart> charts;
+  if (given.has(flag::plot)) charts = plan_charts(all.question, all.rows);
+  output out;
+  if (given.has(flag::json)) {
+    out.write_json(as_json(all, charts));
+  } else {
+    write_table(out, all, painter(given, STDOUT_FILENO));
+    const chart_look look = look_of(given, STDOUT_FILENO);
+    for (const line_chart& chart : charts) out.write("\n" + draw(chart, look));
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return all.any_fits() ? 0 : 1;
+}
+
+constexpr std::array examples = {
+    example{"bloomery plan -n 10M -p 0.1%", "what ten million keys at 0.1 % take, for every kind"},
+    example{"bloomery plan -n 10M --mem 16MiB", "how often a filter of 16 MiB answers wrongly"},
+    example{"bloomery plan -p 1% --mem 1Gi", "how many keys fit 1 GiB"},
+    example{"bloomery plan -n 10M --plot", "with pictures: how the rate follows keys and bits, and k the rate"},
+};
+
+}  // namespace
+
+const verb plan_verb = {
+    .name = "plan",
+    .alias = "",
+    .bit = on_plan,
+    .summary = "say how large a filter must be, before it is built",
+    .usage =
+        "[-n N] [-p P] [--mem SIZE] [--bits-per-key B] [--hashes K] [--kind KIND] [--layout LAYOUT] [--plot] [--json]",
+    .description =
+        "From what is known of the number of keys, the false-positive rate, the memory and the bits per key, works out "
+        "the "
+        "rest for every kind: memory, bits per key, k (bits that a key sets), expected false-positive rate, cache "
+        "lines "
+        "that a look-up touches, and what the kind can do.\n\n"
+        "Bits per key decide if given, else the rate, else the memory; what is given beside is a limit, and kinds that "
+        "break it say so. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.",
+    .examples = examples,
+    .exit_codes = "0: at least one kind fits; 1: none fits; 2: error",
+    .run = run,
+};
+
+}  // namespace bloomery::cli
