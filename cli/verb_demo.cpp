@@ -36,7 +36,7 @@ class teller {
     line(paint_(style::bold, "A guided tour of Bloomery"));
     say_line(fmt::format("{} made-up URLs, such as these, in a filter that may err on 1 % of absent ones:",
                          with_commas(keys)));
-    for (const std::uint64_t number : {0, 1, 2}) line("     " + url_of(number));
+    for (std::uint64_t number = 0; number < 3; ++number) line("     " + url_of(number));
     show();
   }
 
