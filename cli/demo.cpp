@@ -166,9 +166,9 @@ result<void> demo_tour::add_until(std::uint64_t until, progress& line) {
   return {};
 }
 
-result<counted> demo_tour::ask_for(const any_filter& filter, std::uint64_t first, std::uint64_t step,
-                                   std::uint64_t count) {
-  counted out;
+result<answer_count> demo_tour::ask_for(const any_filter& filter, std::uint64_t first, std::uint64_t step,
+                                        std::uint64_t count) {
+  answer_count out;
   while (out.asked < count) {
     const std::size_t size = std::min<std::uint64_t>(batch, count - out.asked);
     for (std::size_t i = 0; i < size; ++i) {
@@ -188,7 +188,7 @@ result<counted> demo_tour::ask_for(const any_filter& filter, std::uint64_t first
   return out;
 }
 
-result<counted> demo_tour::ask_absent(std::uint64_t count) {
+result<answer_count> demo_tour::ask_absent(std::uint64_t count) {
   auto asked = ask_for(*filter_, next_absent_, 1, count);
   next_absent_ += count;
   return asked;

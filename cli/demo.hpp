@@ -25,7 +25,7 @@ std::size_t write_url(std::uint64_t number, char* out);
 std::string url_of(std::uint64_t number);
 
 // A rate as it was counted.
-struct counted {
+struct answer_count {
   std::uint64_t asked = 0;
   std::uint64_t yes = 0;
   double seconds = 0;  // for hashing and asking, without making the URLs
@@ -37,7 +37,7 @@ struct counted {
 struct fpr_point {
   std::uint64_t keys = 0;
   double expected = 0;
-  counted absent{};
+  answer_count absent{};
 };
 
 struct demo_figures {
@@ -49,8 +49,8 @@ struct demo_figures {
   double add_seconds = 0;       // hashing and inserting
   double build_seconds = 0;     // with making the URLs
   // asking
-  counted present{};
-  counted absent{};
+  answer_count present{};
+  answer_count absent{};
   double rate_low = 0;  // with 99 % confidence the true rate lies between these
   double rate_high = 0;
   // memory
@@ -66,7 +66,7 @@ struct demo_figures {
   std::uint64_t file_bytes = 0;
   double open_seconds = 0;
   bool file_mapped = false;
-  counted from_file{};
+  answer_count from_file{};
   // at a quarter, a half ... and beyond the capacity
   std::vector<fpr_point> curve{};
 
@@ -97,8 +97,8 @@ class demo_tour {
   // Adds the URLs from as many as there are up to `until`.
   result<void> add_until(std::uint64_t until, progress& line);
   // Asks for the URLs first, first + step, ...
-  result<counted> ask_for(const any_filter& filter, std::uint64_t first, std::uint64_t step, std::uint64_t count);
-  result<counted> ask_absent(std::uint64_t count);
+  result<answer_count> ask_for(const any_filter& filter, std::uint64_t first, std::uint64_t step, std::uint64_t count);
+  result<answer_count> ask_absent(std::uint64_t count);
   result<void> add_point();
 
   const options* given_;

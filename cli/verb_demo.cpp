@@ -172,7 +172,7 @@ class teller {
   chart_look look_;
 };
 
-nlohmann::ordered_json json_of(const counted& c) {
+nlohmann::ordered_json json_of(const answer_count& c) {
   return {{"asked", c.asked}, {"yes", c.yes}, {"ns_per_key", c.ns_per_key()}};
 }
 
