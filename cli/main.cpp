@@ -30,7 +30,7 @@ int print(std::string_view text) {
 }
 
 int unknown_verb(std::string_view word) {
-  std::vector<std::string_view> names;
+  std::vector<std::string_view> names = {"--help", "--version"};
   for (const verb* each : verbs()) {
     names.push_back(each->name);
     if (!each->alias.empty()) names.push_back(each->alias);

@@ -165,6 +165,10 @@ std::string with_commas(std::uint64_t value) {
   return text;
 }
 
+std::string number_of(std::uint64_t value, std::string_view noun) {
+  return fmt::format("{} {}{}", with_commas(value), noun, value == 1 ? "" : "s");
+}
+
 std::string human_count(double value) {
   constexpr std::array<const char*, 7> units = {"", " k", " M", " G", " T", " P", " E"};
   std::size_t unit = 0;
@@ -197,7 +201,7 @@ std::string percent(double share) {
 }
 
 std::string rate_text(double fpr) {
-  if (!(fpr > 0.0)) return "0 (exact)";
+  if (!(fpr > 0.0)) return "0 %";
   if (fpr >= 0.5) return percent(fpr);
   const double one_in = 1.0 / fpr;
   if (one_in < 1000) return fmt::format("{} (1 in {:.3g})", percent(fpr), one_in);

@@ -29,6 +29,8 @@ outcome<double> parse_real(std::string_view text);
 outcome<std::uint64_t> parse_seed(std::string_view text);
 
 std::string with_commas(std::uint64_t value);
+// "1 key", "1,234 keys"
+std::string number_of(std::uint64_t value, std::string_view noun);
 std::string human_count(double value);
 // "1.2 MiB"
 std::string human_size(std::uint64_t bytes);

@@ -5,6 +5,8 @@
 
 #include <array>
 #include <bloomery/file/codec.hpp>
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -138,7 +140,7 @@ outcome<built> build_collected(const options& given, const build_request& reques
     line.update(0, keys);
   }
   line.finish();
-  note(given, fmt::format("sized for the {} keys read from the pipe", with_commas(keys)));
+  note(given, fmt::format("sized for {} read from the pipe", number_of(keys, "key")));
   const std::uint64_t capacity = keys == 0 ? 1 : keys;
   if (!both) return build_from_pile(request, capacity, narrow);
   const auto trial = request.make(capacity);
@@ -152,10 +154,10 @@ outcome<built> build(const options& given, const build_request& request) {
   const auto reader = key_reader::make(given, given.operands(), request.hash());
   if (!reader) return failed(reader.error());
   if (!reader->all_regular()) return build_collected(given, request);
-  const auto counted = count_keys(given, request);
-  if (!counted) return failed(counted.error());
-  note(given, fmt::format("sized for the {} keys counted in the input", with_commas(*counted)));
-  return build_direct(given, request, *counted == 0 ? 1 : *counted);
+  const auto keys = count_keys(given, request);
+  if (!keys) return failed(keys.error());
+  note(given, fmt::format("sized for {} counted in the input", number_of(*keys, "key")));
+  return build_direct(given, request, *keys == 0 ? 1 : *keys);
 }
 
 // Before any work is done; saving checks again.
@@ -171,9 +173,22 @@ outcome<void> check_output(const options& given) {
     return {};
   }
   struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return {};
+  if (stat(path.c_str(), &status) != 0) {
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    if (!folder.empty() && stat(folder.c_str(), &status) != 0) {
+      return fail_file(path, fmt::format("cannot create: {}", std::strerror(errno)));
+    }
+    return {};
+  }
   if (S_ISDIR(status.st_mode)) return fail_file(path, make_error(errc::is_directory));
-  if (S_ISREG(status.st_mode) && !given.has(flag::force)) return fail_file(path, make_error(errc::already_exists));
+  if (!S_ISREG(status.st_mode)) return {};
+  if (!given.has(flag::force)) return fail_file(path, make_error(errc::already_exists));
+  for (const std::string& input : given.operands()) {
+    struct stat other {};
+    if (stat(input.c_str(), &other) == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) {
+      return fail_file(path, "is an input as well: give another name for the output");
+    }
+  }
   return {};
 }
 
@@ -208,23 +223,24 @@ std::uint64_t size_of_file(std::string_view path) {
 void warn_if_overfull(const options& given, const built& made, const filter_stats& stats) {
   if (made.filter.info().grows || made.keys_inserted <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr)
     return;
+  // What was read, not what was inserted: in a filter that is too full, hardly an insert changes anything any more.
   warn(given,
-       fmt::format("{} keys in a filter made for {}: its false-positive rate is now {}, promised was {}; build it "
+       fmt::format("{} read into a filter made for {}: its false-positive rate is now {}, promised was {}; build it "
                    "again with -n {}",
-                   with_commas(made.keys_inserted), with_commas(stats.capacity_keys), percent(stats.fpr_now),
-                   percent(stats.promised_fpr), made.keys_inserted));
+                   number_of(made.keys_read, "key"), with_commas(stats.capacity_keys), percent(stats.fpr_now),
+                   percent(stats.promised_fpr), made.keys_read));
 }
 
 std::string summary(const options& given, const built& made, const filter_stats& stats) {
   const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
   const double keys = static_cast<double>(made.keys_inserted == 0 ? 1 : made.keys_inserted);
-  std::string out = fmt::format("{}: {}, {} keys read, {} inserted, {}", given.text(flag::output),
-                                made.filter.info().name, with_commas(made.keys_read), with_commas(made.keys_inserted),
+  std::string out = fmt::format("{}: {}, {} read, {} inserted, {}", given.text(flag::output), made.filter.info().name,
+                                number_of(made.keys_read, "key"), with_commas(made.keys_inserted),
                                 exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   out.append(fmt::format(", {:.2f} bits per key", static_cast<double>(stats.memory_bytes) * 8.0 / keys));
   if (!made.filter.info().exact) {
-    out.append(fmt::format("; FPR now {}, promised {} at {} keys", percent(stats.fpr_now), percent(stats.promised_fpr),
-                           with_commas(stats.capacity_keys)));
+    out.append(fmt::format("; FPR now {}, promised {} at {}", percent(stats.fpr_now), percent(stats.promised_fpr),
+                           number_of(stats.capacity_keys, "key")));
   }
   return out;
 }

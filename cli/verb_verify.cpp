@@ -35,6 +35,7 @@ struct missing_key {
 
 struct findings {
   std::uint64_t keys = 0;
+  std::uint64_t different = 0;
   std::uint64_t missing = 0;
   std::vector<missing_key> first_missing;
   std::uint64_t probes = 0;
@@ -53,7 +54,12 @@ struct findings {
 class seen_keys {
  public:
   void add(std::string_view key) { prints_.push_back(print(key)); }
-  void sort() { std::sort(prints_.begin(), prints_.end()); }
+  void sort() {
+    std::sort(prints_.begin(), prints_.end());
+    prints_.erase(std::unique(prints_.begin(), prints_.end()), prints_.end());
+  }
+  // Different ones, after sort().
+  [[nodiscard]] std::uint64_t size() const { return prints_.size(); }
   [[nodiscard]] bool contains(std::string_view key) const {
     return std::binary_search(prints_.begin(), prints_.end(), print(key));
   }
@@ -90,6 +96,7 @@ outcome<void> ask_keys(const options& given, const opened_filter& opened, digest
     line.update(stream.reader().bytes_taken(), found.keys);
   }
   seen.sort();
+  found.different = seen.size();
   return {};
 }
 
@@ -200,7 +207,8 @@ std::vector<std::string> advice(const findings& found, const opened_filter& open
     const double keys =
         found.stats.keys.exact ? static_cast<double>(found.stats.keys.keys) : found.stats.estimated_keys;
     if (keys > static_cast<double>(found.stats.capacity_keys)) {
-      const auto needed = static_cast<std::uint64_t>(keys + 0.5);
+      // A filter that is too full hardly counts any more, but the keys are here.
+      const auto needed = std::max(static_cast<std::uint64_t>(keys + 0.5), found.different);
       std::string text = fmt::format("it holds {} keys and was made for {}: build it again with -n {}",
                                      with_commas(needed), with_commas(found.stats.capacity_keys), needed);
       const auto plan = plan_kind(opened.filter.info(), {.keys = needed, .fpr = found.stats.promised_fpr});

@@ -12,8 +12,12 @@ namespace {
 constexpr std::array list = {
     &build_verb,   //
     &query_verb,   //
+    &info_verb,    //
     &verify_verb,  //
+    &plan_verb,    //
     &kinds_verb,   //
+    &hashes_verb,  //
+    &demo_verb,    //
 };
 
 // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.

@@ -1,0 +1,239 @@
+// bloomery info: what a filter is and how it stands.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <bloomery/file/codec.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/chart.hpp"
+#include "cli/filters.hpp"
+#include "cli/numbers.hpp"
+#include "cli/output.hpp"
+#include "cli/sizes.hpp"
+#include "cli/terminal.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+struct report {
+  const opened_filter& opened;
+  filter_stats stats;
+
+  [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
+  [[nodiscard]] double keys() const {
+    return stats.keys.exact ? static_cast<double>(stats.keys.keys) : stats.estimated_keys;
+  }
+  // Holding more keys than it was made for, so that the promise no longer holds. A filter just above is within the
+  // noise.
+  [[nodiscard]] bool overfull() const {
+    return !kind().grows && keys() > static_cast<double>(stats.capacity_keys) && stats.fpr_now > stats.promised_fpr;
+  }
+  [[nodiscard]] std::string hash_name() const {
+    const hash_info* info = find_hash(opened.filter.hash().id);
+    return info == nullptr ? fmt::format("number {}", opened.filter.hash().id) : std::string(info->name);
+  }
+  // The bytes that a filter of this kind and promise takes for the keys that are in it; 0 when that cannot be said.
+  [[nodiscard]] std::uint64_t bytes_needed() const {
+    const auto plan =
+        plan_kind(kind(), {.keys = static_cast<std::uint64_t>(std::ceil(keys())), .fpr = stats.promised_fpr});
+    return plan ? plan->memory_bytes : 0;
+  }
+};
+
+nlohmann::ordered_json as_json(const report& of) {
+  nlohmann::ordered_json out;
+  const file_header& header = of.opened.header;
+  out["file"] = of.opened.name;
+  out["format"] = header.text ? "text" : "native";
+  out["file_version"] = header.version;
+  out["file_bytes"] = of.opened.file_bytes;
+  out["compression"] = codec_name(header.codec);
+  out["kind"] = of.kind().name;
+  for (const named_value& value : of.opened.filter.describe()) {
+    if (value.name.empty()) continue;
+    std::string name(value.name);
+    std::replace(name.begin(), name.end(), ' ', '_');
+    if (value.text.empty()) {
+      out["parameters"][name] = value.number;
+    } else {
+      out["parameters"][name] = value.text;
+    }
+  }
+  out["hash"] = of.hash_name();
+  out["seed"] = of.opened.filter.hash().seed;
+  out["key_id"] = of.opened.filter.hash().key_id == 0
+                      ? nlohmann::ordered_json(nullptr)
+                      : nlohmann::ordered_json(fmt::format("{:016x}", of.opened.filter.hash().key_id));
+  out["digest_bits"] = of.opened.filter.digest_bits();
+  out["capacity_keys"] =
+      of.kind().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(of.stats.capacity_keys);
+  out["keys"] = of.stats.keys.keys;
+  out["keys_exact"] = of.stats.keys.exact;
+  out["estimated_keys"] = of.stats.estimated_keys;
+  out["fill"] = of.stats.fill;
+  out["fpr_promised"] = of.stats.promised_fpr;
+  out["fpr_now"] = of.stats.fpr_now;
+  out["overfull"] = of.overfull();
+  out["memory_bytes"] = of.stats.memory_bytes;
+  return out;
+}
+
+void add_line(std::string& out, std::string_view name, std::string_view value) {
+  out.append(fmt::format("  {:<14} {}\n", name, value));
+}
+
+std::string file_text(const report& of) {
+  const file_header& header = of.opened.header;
+  std::string out = fmt::format("{}, {} version {}", exact_size(of.opened.file_bytes),
+                                header.text ? "text form of" : "native", header.version);
+  if (header.codec != codec_none) out.append(fmt::format(", {}", codec_name(header.codec)));
+  return out;
+}
+
+// An insert that finds all of its bits set changes nothing, so what was counted is a little less than what is in it.
+std::string keys_text(const report& of) {
+  const std::string estimate = with_commas(static_cast<std::uint64_t>(of.stats.estimated_keys + 0.5));
+  if (of.kind().exact) return with_commas(of.stats.keys.keys);
+  if (!of.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
+  return fmt::format("{} counted (inserts that changed it), {} estimated from the fill",
+                     with_commas(of.stats.keys.keys), estimate);
+}
+
+std::string as_text(const report& of, const painter& paint) {
+  std::string out = fmt::format("{}\n", paint(style::bold, of.opened.name));
+  add_line(out, "file", file_text(of));
+  add_line(out, "kind", fmt::format("{}: {}", of.kind().name, of.kind().summary));
+  for (const named_value& value : of.opened.filter.describe()) {
+    if (value.name.empty()) continue;
+    add_line(out, value.name, value.text.empty() ? with_commas(value.number) : std::string(value.text));
+  }
+  const hash_spec& hash = of.opened.filter.hash();
+  std::string hash_text = of.hash_name();
+  if (hash.key_id == 0) hash_text.append(fmt::format(", seed {}", hash.seed));
+  if (hash.key_id != 0) hash_text.append(fmt::format(", secret key {:016x}", hash.key_id));
+  add_line(out, "hash", fmt::format("{}, {}-bit digests", hash_text, of.opened.filter.digest_bits()));
+  add_line(out, "keys", keys_text(of));
+  if (!of.kind().grows) {
+    const double share = of.keys() / static_cast<double>(of.stats.capacity_keys);
+    add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
+  }
+  add_line(out, "fill", percent(of.stats.fill));
+  add_line(out, "FPR promised", of.kind().exact ? "0 (exact)" : rate_text(of.stats.promised_fpr));
+  add_line(out, "FPR now", of.kind().exact ? "0 (exact)" : rate_text(of.stats.fpr_now));
+  add_line(out, "memory", exact_size(of.stats.memory_bytes));
+  if (of.overfull()) {
+    std::string advice = fmt::format("overfull: it was made for {} keys", with_commas(of.stats.capacity_keys));
+    constexpr double countable_fill = 0.9;  // beyond, the number of keys can no longer be told from the bits
+    if (const std::uint64_t bytes = of.bytes_needed(); bytes != 0 && of.stats.fill < countable_fill) {
+      advice.append(
+          fmt::format("; for the keys in it at {} build one of {}", percent(of.stats.promised_fpr), human_size(bytes)));
+    }
+    out.append(fmt::format("  {}\n", paint(style::caution, advice)));
+  }
+  return out;
+}
+
+// The share of set bits in equal parts of the array, in the order of memory.
+std::vector<double> fill_of_parts(std::span<const std::byte> bytes, std::size_t parts) {
+  std::vector<double> shares;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = bytes.size() / parts * part + std::min(part, bytes.size() % parts);
+    const std::size_t last = bytes.size() / parts * (part + 1) + std::min(part + 1, bytes.size() % parts);
+    std::uint64_t set = 0;
+    for (std::size_t i = first; i < last; ++i)
+      set += static_cast<std::uint64_t>(std::popcount(static_cast<unsigned char>(bytes[i])));
+    shares.push_back(last == first ? 0 : static_cast<double>(set) / (8.0 * static_cast<double>(last - first)));
+  }
+  return shares;
+}
+
+outcome<std::string> picture(const options& given, const opened_filter& opened) {
+  const auto bytes = opened.filter.bytes();
+  if (!bytes) return fail_file(opened.name, bytes.error());
+  if (bytes->empty()) return fmt::format("  (kind {} has no bit array to draw)\n", opened.filter.info().name);
+  constexpr std::size_t columns = 64;
+  constexpr std::size_t most_rows = 8;
+  const chart_look look = look_of(given, STDOUT_FILENO);
+  const std::size_t rows = std::clamp<std::size_t>(bytes->size() / columns, 1, most_rows);
+  const std::size_t parts = std::min(rows * columns, bytes->size());
+  const auto shares = fill_of_parts(*bytes, parts);
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  std::string out = fmt::format("\n  fill of {} parts of the array, {} each, from 0 % (blank) to 100 % (full)\n", parts,
+                                human_size(bytes->size() / parts));
+  for (std::size_t first = 0; first < parts; first += columns) {
+    const std::size_t size = std::min(columns, parts - first);
+    out.append(fmt::format("  |{}|\n", draw_heat(std::span(shares).subspan(first, size), 0.0, 1.0, look)));
+  }
+  out.append(fmt::format("  emptiest part {}, fullest part {}\n", percent(*least), percent(*most)));
+  return out;
+}
+
+outcome<void> show(const options& given, const std::string& path, output& out) {
+  const auto opened = open_filter(given, path);
+  if (!opened) return failed(opened.error());
+  const auto stats = opened->filter.stats();
+  if (!stats) return fail_file(opened->name, stats.error());
+  const report of{*opened, *stats};
+  if (given.has(flag::json)) {
+    if (given.operands().size() == 1) {
+      out.write_json(as_json(of));
+    } else {
+      out.write(as_json(of).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      out.write('\n');
+    }
+    return {};
+  }
+  out.write(as_text(of, painter(given, STDOUT_FILENO)));
+  if (given.has(flag::plot)) {
+    const auto drawn = picture(given, *opened);
+    if (!drawn) return failed(drawn.error());
+    out.write(*drawn);
+  }
+  return {};
+}
+
+outcome<int> run(const options& given) {
+  if (given.operands().empty()) return fail_usage("give a filter: bloomery info FILE...");
+  if (given.has(flag::json) && given.has(flag::plot))
+    return fail_usage("--plot is for people and --json is not: give one");
+  output out;
+  for (const std::string& path : given.operands()) {
+    if (auto shown = show(given, path, out); !shown) {
+      static_cast<void>(out.flush());
+      return failed(shown.error());
+    }
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery info seen.bloom", "kind, size, keys, false-positive rate now and promised"},
+    example{"bloomery info --plot seen.bloom", "with a picture of how full the array is"},
+    example{"bloomery info --json *.bloom | jq -r 'select(.overfull).file'", "the filters that hold too many keys"},
+};
+
+}  // namespace
+
+const verb info_verb = {
+    .name = "info",
+    .alias = "show",
+    .bit = on_info,
+    .summary = "say what a filter is and how full it is",
+    .usage = "[OPTIONS] FILE...",
+    .description =
+        "Says what each FILE is: kind and parameters, hash, keys in it (exact, or estimated after a merge), capacity, "
+        "fill, "
+        "false-positive rate promised and now, memory and file size. The whole file is read and checked.",
+    .examples = examples,
+    .exit_codes = "0: done; 2: error, such as a damaged file",
+    .run = run,
+};
+
+}  // namespace bloomery::cli
