@@ -49,7 +49,9 @@ void measure(K& filter, std::uint64_t keys, std::uint64_t queries, std::uint64_t
 
 template <class K>
 void expect_promise_kept(std::string_view layout, std::uint64_t keys, double fpr, std::uint64_t queries) {
-  const std::uint64_t filters = keys < 100'000 ? 100 : 1;
+  // The rates of small blocked filters differ from each other the more, the smaller they are: a few crowded blocks
+  // decide.
+  const std::uint64_t filters = keys >= 100'000 ? 1 : fpr < 1e-4 ? 5000 : 100;
   measurement total;
   double bits_per_key = 0;
   for (std::uint64_t seed = 0; seed < filters; ++seed) {
@@ -171,8 +173,8 @@ TYPED_TEST(NightlyPromise, IsKeptFrom1e3To1e8Keys) {
 }
 
 TYPED_TEST(NightlyPromise, IsKeptAtTinyRates) {
-  expect_promise_kept<TypeParam>("", 1'000'000, 1e-5, 2'000'000'000);
-  expect_promise_kept<TypeParam>("", 1'000, 1e-5, 2'000'000'000);
+  expect_promise_kept<TypeParam>("", 1'000'000, 1e-5, 1'000'000'000);
+  expect_promise_kept<TypeParam>("", 1'000, 1e-5, 1'000'000'000);
 }
 
 TYPED_TEST(NightlyPromise, IsKeptBeyond4294967296Bits) {
