@@ -124,8 +124,8 @@ class canvas {
       const double dx = dot_x(to.x) - x0;
       const double dy = dot_y(to.y) - y0;
       // A point far outside would otherwise cost as many steps as it is far.
-      const double steps = std::clamp(std::ceil(std::max(std::fabs(dx), std::fabs(dy))), 1.0, 10'000.0);
-      for (double step = 0; step <= steps; step += 1) set(x0 + dx * step / steps, y0 + dy * step / steps, index);
+      const auto steps = static_cast<int>(std::clamp(std::ceil(std::max(std::fabs(dx), std::fabs(dy))), 1.0, 10'000.0));
+      for (int step = 0; step <= steps; ++step) set(x0 + dx * step / steps, y0 + dy * step / steps, index);
     }
   }
 

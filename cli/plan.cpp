@@ -69,7 +69,7 @@ plan_row answer_of(const plan_question& question) {
 }
 
 std::string headroom_advice(const plan_question& question, const plan_row& row) {
-  const auto later = static_cast<std::uint64_t>(std::llround(static_cast<double>(row.plan->keys) * 1.25));
+  const auto later = static_cast<std::uint64_t>(std::ceil(static_cast<double>(row.plan->keys) * 1.25));
   const auto overfull = row.solve({.keys = later, .bits = row.plan->bits, .hashes = row.plan->hashes}, question.layout);
   const auto roomy = row.solve({.keys = later, .fpr = row.plan->fpr}, question.layout);
   std::string text = "Keep 20-30 % headroom.";
@@ -89,8 +89,8 @@ std::string crossover_advice(const plan_row& row, const plan_row& exact) {
   return fmt::format(
       "Kind {} is exact, and smaller than {} at {}, when the keys are integers and at least one in {:.1f} of their "
       "range "
-      "is a key: for {} keys, when the largest is below {}.",
-      exact.info->name, row.info->name, percent(row.plan->fpr), one_in, with_commas(row.plan->keys),
+      "is a key: for {}, when the largest is below {}.",
+      exact.info->name, row.info->name, percent(row.plan->fpr), one_in, number_of(row.plan->keys, "key"),
       range < 1.8e19 ? with_commas(static_cast<std::uint64_t>(range)) : fmt::format("{:.3g}", range));
 }
 
@@ -138,6 +138,7 @@ line_chart fill_chart(const plan_question& question, const std::vector<const pla
 }
 
 line_chart bits_chart(const plan_question& question, const std::vector<const plan_row*>& rows) {
+  constexpr int points = 40;
   double most = 20;
   for (const plan_row* row : rows) most = std::max(most, std::ceil(row->plan->bits_per_key * 1.25 / 4.0) * 4.0);
   double lowest = 1;
@@ -146,7 +147,8 @@ line_chart bits_chart(const plan_question& question, const std::vector<const pla
                    .y = {.high = 1, .log = true, .text = rate_tick}};
   for (const plan_row* row : rows) {
     chart_curve curve{.name = std::string(row->info->name)};
-    for (double bits = 1; bits <= most; bits += most / 40.0) {
+    for (int i = 2; i <= points; ++i) {
+      const double bits = most * i / points;
       const auto at = row->solve({.keys = row->plan->keys, .hashes = question.request.hashes, .bits_per_key = bits},
                                  question.layout);
       if (!at) continue;
@@ -252,13 +254,13 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
     if (any == nullptr && row.fits()) any = &row;
   }
   if (any != nullptr && any->plan->keys < 100'000) {
-    out.push_back(fmt::format("{} keys are few: below 100,000 an exact set may do, and it gives no false answers.",
-                              with_commas(any->plan->keys)));
+    out.push_back(fmt::format("{} {} few: below 100,000 an exact set may do, and it gives no false answers.",
+                              number_of(any->plan->keys, "key"), any->plan->keys == 1 ? "is" : "are"));
   }
   if (usual == nullptr) return out;
   out.push_back(headroom_advice(question, *usual));
   // Of the same question: with memory deciding, all are equally large and the rate differs.
-  if (smallest != usual && usual->plan->fpr < 1e-4) {
+  if (smallest != usual && question.request.fpr.value_or(usual->plan->fpr) < 1e-4) {
     out.push_back(fmt::format("Below 0.01 %, kind {} is the better choice: {} against {} for {}.", smallest->info->name,
                               human_size(smallest->plan->memory_bytes), human_size(usual->plan->memory_bytes),
                               usual->info->name));

@@ -219,9 +219,11 @@ outcome<int> run(const options& given) {
   if (!given.operands().empty()) return fail_usage(fmt::format("takes no '{}'", given.operands().front()));
   const effort with = given.has(flag::quick) ? quick : usual;
   std::vector<key_set> sets;
+  sets.reserve(key_sizes.size());
   for (const std::size_t size : key_sizes) sets.emplace_back(size);
   const std::vector<hash_row> rows = measure_hashes(sets, with);
   std::vector<message_digest_row> others;
+  others.reserve(message_digests.size());
   for (const message_digest& each : message_digests) others.push_back({each, cost_of(each, sets, with)});
   output out;
   if (given.has(flag::json)) {

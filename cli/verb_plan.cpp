@@ -34,7 +34,7 @@ std::string heading(const plan_question& question) {
   const size_request& request = question.request;
   std::string text;
   const auto add = [&](const std::string& part) { text.append(text.empty() ? "" : ", ").append(part); };
-  if (request.keys) add(fmt::format("{} keys", with_commas(*request.keys)));
+  if (request.keys) add(number_of(*request.keys, "key"));
   if (request.fpr) add(fmt::format("false-positive rate {}", rate_text(*request.fpr)));
   if (request.bits_per_key) add(fmt::format("{:g} bits per key", *request.bits_per_key));
   if (request.memory_bytes) add(exact_size(*request.memory_bytes));
