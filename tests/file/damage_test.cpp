@@ -113,6 +113,18 @@ TYPED_TEST(MappedDamage, EveryTruncationIsAnErrorAtOpen) {
   }
 }
 
+TEST(Damage, EveryByteOfALargeHeaderIsCovered) {
+  bytes file = saved(sample<bloom>(60'000));
+  ASSERT_EQ(read_header_bytes(file).value_or(file_header{}).payload_offset(), large_header_bytes);
+  for (std::size_t i = 0; i < large_header_bytes; ++i) {
+    file[i] ^= std::byte{0x10};
+    EXPECT_FALSE(read_header_bytes(file)) << "byte " << i;
+    EXPECT_FALSE(load_bytes<bloom>(file)) << "byte " << i;
+    file[i] ^= std::byte{0x10};
+  }
+  EXPECT_TRUE(load_bytes<bloom>(file));
+}
+
 TEST(Damage, ChunksThatChangedPlacesAreNoticed) {
   const bytes whole = saved(sample<bloom>(20'000));
   const auto header = read_header_bytes(whole);

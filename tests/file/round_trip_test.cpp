@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#include <csignal>
 #include <thread>
 
 #include "file/support.hpp"
@@ -122,10 +123,38 @@ TEST(Load, MissingFilesAndFoldersAndEmptyFilesAreToldApart) {
   EXPECT_EQ(mapped<bloom>::open((box / "empty").c_str()).error().code, errc::empty_file);
 }
 
-TEST(Load, InputWithoutEndStopsAtTheLimit) {
-  const auto loaded = load<bloom>("/dev/zero", {.max_bytes = 1 << 20});
+TEST(Load, StreamThatIsNoFilterIsRefusedByItsFirstBytes) {
+  const auto loaded = load<bloom>("/dev/zero");
   ASSERT_FALSE(loaded);
-  EXPECT_EQ(describe(loaded.error()).view(), "needs more memory than the limit of 1048576 bytes allows");
+  EXPECT_EQ(loaded.error().code, errc::not_a_filter);
+  EXPECT_EQ(read_filter("/dev/zero").error().code, errc::not_a_filter);
+  EXPECT_EQ(read_header("/dev/zero").error().code, errc::not_a_filter);
+}
+
+TEST(Load, StreamIsReadNoFurtherThanItsHeaderSays) {
+  const folder box;
+  const std::string path = box / "pipe";
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const bytes file = saved(sample<bloom>(100'000));
+  std::thread writer([&] {
+    const int fd = ::open(path.c_str(), O_WRONLY);
+    ::signal(SIGPIPE, SIG_IGN);
+    EXPECT_TRUE(detail::write_all(fd, file));
+    const bytes more(65536);
+    while (detail::write_all(fd, more)) {
+    }
+    ::close(fd);
+  });
+  const auto loaded = load<bloom>(path.c_str());
+  writer.join();
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, errc::trailing_bytes);
+}
+
+TEST(Load, StreamWithoutEndStopsAtTheLimit) {
+  const auto read = read_file("/dev/zero", nullptr, 1 << 20);
+  ASSERT_FALSE(read);
+  EXPECT_EQ(describe(read.error()).view(), "needs more memory than the limit of 1048576 bytes allows");
 }
 
 TEST(Load, TrustLeavesOutTheChunksButNotTheHeader) {

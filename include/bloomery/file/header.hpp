@@ -154,11 +154,13 @@ inline result<file_header> read_fields(std::span<const std::byte> bytes, std::ui
 
 }  // namespace detail
 
-// `first` is the beginning of the file: all of it, or at least large_header_bytes. `file_bytes` is its whole size.
-inline result<file_header> decode_header(std::span<const std::byte> first, std::uint64_t file_bytes) noexcept {
+namespace detail {
+
+// All that can be said before the size of the file is known; decode_header below compares that, too.
+inline result<file_header> decode_header_area(std::span<const std::byte> first, std::uint64_t file_bytes) noexcept {
   if (file_bytes == 0 || first.empty()) return fail(errc::empty_file, {}, {small_header_bytes});
   const std::size_t magic_seen = first.size() < file_magic.size() ? first.size() : file_magic.size();
-  if (!detail::starts_with(first, file_magic.substr(0, magic_seen))) return detail::not_a_filter(first);
+  if (!starts_with(first, file_magic.substr(0, magic_seen))) return not_a_filter(first);
   if (first.size() < small_header_bytes) return fail(errc::truncated, {}, {file_bytes, small_header_bytes});
   const auto version = load_le<std::uint16_t>(first.data() + 8);
   if (version > file_version) return fail(errc::newer_version, {}, {version, file_version});
@@ -176,11 +178,20 @@ inline result<file_header> decode_header(std::span<const std::byte> first, std::
                   static_cast<unsigned long long>(stored));
     return fail(errc::header_damaged, text.data());
   }
-  auto header = detail::read_fields(first, version);
+  auto header = read_fields(first, version);
   if (!header) return header;
   if (auto checked = check_header(*header); !checked) return fail(checked.error());
-  constexpr std::uint64_t used = detail::header_fields_bytes;
+  constexpr std::uint64_t used = header_fields_bytes;
   if (!all_zero(first.subspan(used, size - checksum_bytes - used))) return fail(errc::bad_field, "reserved bytes", {1});
+  return header;
+}
+
+}  // namespace detail
+
+// `first` is the beginning of the file: all of it, or at least large_header_bytes. `file_bytes` is its whole size.
+inline result<file_header> decode_header(std::span<const std::byte> first, std::uint64_t file_bytes) noexcept {
+  auto header = detail::decode_header_area(first, file_bytes);
+  if (!header) return header;
   const std::uint64_t expected = header->file_bytes();
   if (file_bytes < expected) return fail(errc::truncated, {}, {file_bytes, expected});
   if (file_bytes > expected) return fail(errc::trailing_bytes, {}, {file_bytes, expected});

@@ -100,29 +100,40 @@ struct file_bytes {
 
 namespace detail {
 
-inline result<file_bytes> read_stream(const input_file& file, const memory_hooks* memory,
-                                      std::uint64_t max_bytes) noexcept {
+// Reads to the end of the stream. `limit_of(first bytes)` is asked once how many bytes there should be, or fails:
+// reading stops after one more.
+template <class Limit>
+result<file_bytes> read_stream(const input_file& file, const memory_hooks* memory, std::uint64_t max_bytes,
+                               Limit&& limit_of) noexcept {
   file_bytes read;
+  std::uint64_t limit = max_bytes;
   std::size_t room = 65536;
   while (true) {
     // One byte beyond the limit tells a stream that ends there from one that goes on.
-    if (max_bytes != no_limit && room > max_bytes) room = static_cast<std::size_t>(max_bytes) + 1;
+    if (limit != no_limit && room > limit) room = static_cast<std::size_t>(limit) + 1;
     auto larger = aligned_buffer::make(room, "reading the filter", memory);
     if (!larger) return fail(larger.error());
     if (read.size != 0) std::memcpy(larger->data(), read.buffer.data(), read.size);
+    const bool is_first = read.size == 0;
     read.buffer = std::move(*larger);
     const auto got = file.read_stream(read.buffer.bytes().subspan(read.size));
     if (!got) return fail(got.error());
     read.size += *got;
     if (read.size > max_bytes) return over_limit(max_bytes);
-    if (read.size < read.buffer.size_bytes()) return read;
-    room *= 2;
+    if (is_first) {
+      const result<std::uint64_t> expected = limit_of(read.bytes());
+      if (!expected) return fail(expected.error());
+      if (*expected < limit) limit = *expected;
+    }
+    if (read.size < read.buffer.size_bytes() || read.size > limit) return read;
+    room = read.size * 2;
   }
 }
 
-inline result<file_bytes> read_open_file(const input_file& file, const memory_hooks* memory,
-                                         std::uint64_t max_bytes) noexcept {
-  if (!file.is_regular()) return read_stream(file, memory, max_bytes);
+template <class Limit>
+result<file_bytes> read_open_file(const input_file& file, const memory_hooks* memory, std::uint64_t max_bytes,
+                                  Limit&& limit_of) noexcept {
+  if (!file.is_regular()) return read_stream(file, memory, max_bytes, limit_of);
   if (file.size_bytes() > max_bytes) return over_limit(max_bytes);
   auto buffer = aligned_buffer::make(file.size_bytes(), "reading the filter", memory);
   if (!buffer) return fail(buffer.error());
@@ -133,13 +144,13 @@ inline result<file_bytes> read_open_file(const input_file& file, const memory_ho
 
 }  // namespace detail
 
-// The whole of a file, pipe or device. For input that cannot be read twice: read it once, ask read_header_bytes which
-// kind it is, then load_bytes.
+// The whole of any file, pipe or device.
 inline result<file_bytes> read_file(const char* path, const memory_hooks* memory = nullptr,
                                     std::uint64_t max_bytes = no_limit) noexcept {
-  auto file = input_file::open(path);
+  const auto file = input_file::open(path);
   if (!file) return fail(file.error());
-  return detail::read_open_file(*file, memory, max_bytes);
+  return detail::read_open_file(*file, memory, max_bytes,
+                                [](std::span<const std::byte>) -> result<std::uint64_t> { return no_limit; });
 }
 
 }  // namespace bloomery

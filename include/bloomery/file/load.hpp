@@ -191,7 +191,28 @@ inline result<bool> begins_as_text(const input_file& file) noexcept {
   return is_text_form(seen);
 }
 
+// As read_file, for what should be a filter: other streams are refused by their first bytes, and none is read further
+// than its header says, however long it goes on.
+inline result<file_bytes> read_filter(const input_file& file, const memory_hooks* memory,
+                                      std::uint64_t max_bytes) noexcept {
+  return read_open_file(file, memory, max_bytes, [](std::span<const std::byte> first) -> result<std::uint64_t> {
+    if (is_text_form(first)) return no_limit;
+    const auto header = decode_header_area(first, first.size());
+    if (!header) return fail(header.error());
+    return header->file_bytes();
+  });
+}
+
 }  // namespace detail
+
+// The bytes of a filter's file, read once, for input that cannot be read again (a pipe): ask read_header_bytes which
+// kind they hold, then load_bytes.
+inline result<file_bytes> read_filter(const char* path, const memory_hooks* memory = nullptr,
+                                      std::uint64_t max_bytes = no_limit) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  return detail::read_filter(*file, memory, max_bytes);
+}
 
 // A file in memory, native or text.
 template <filter_kind K>
@@ -213,7 +234,7 @@ result<stored_filter<K>> load(const char* path, const load_options& options = {}
     if (!text) return fail(text.error());
     if (!*text) return detail::load_native<K>(detail::byte_source(*file), options);
   }
-  const auto read = detail::read_open_file(*file, options.memory, options.max_bytes);
+  const auto read = detail::read_filter(*file, options.memory, options.max_bytes);
   if (!read) return fail(read.error());
   return load_bytes<K>(read->bytes(), options);
 }
@@ -231,7 +252,7 @@ inline result<file_header> read_header_bytes(std::span<const std::byte> bytes) n
   return header;
 }
 
-// The header of a file. Input that can be read only once (a pipe) is used up by this: see read_file.
+// The header of a file. Input that can be read only once (a pipe) is used up by this: see read_filter.
 inline result<file_header> read_header(const char* path) noexcept {
   const auto file = input_file::open(path);
   if (!file) return fail(file.error());
@@ -240,7 +261,7 @@ inline result<file_header> read_header(const char* path) noexcept {
     if (!text) return fail(text.error());
     if (!*text) return detail::header_of(detail::byte_source(*file));
   }
-  const auto read = detail::read_open_file(*file, nullptr, no_limit);
+  const auto read = detail::read_filter(*file, nullptr, no_limit);
   if (!read) return fail(read.error());
   return read_header_bytes(read->bytes());
 }
