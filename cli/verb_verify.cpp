@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bloomery/core/binomial.hpp>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/hash/xxh3.hpp>
 #include <nlohmann/json.hpp>
@@ -12,7 +13,6 @@
 
 #include "cli/digests.hpp"
 #include "cli/filters.hpp"
-#include "cli/interval.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
@@ -41,7 +41,8 @@ struct findings {
   std::uint64_t probes = 0;
   std::uint64_t hits = 0;
   std::uint64_t not_absent = 0;  // of --absent, left out because they are keys
-  interval rate;
+  double low = 0;                // the true rate lies between, with the stated confidence
+  double high = 1;
   filter_stats stats;
   bool exact = false;
 
@@ -238,8 +239,8 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   out["false_positives"] = found.hits;
   out["probes_that_are_keys"] = found.not_absent;
   out["fpr_measured"] = found.probes == 0 ? 0.0 : static_cast<double>(found.hits) / static_cast<double>(found.probes);
-  out["fpr_low"] = found.rate.low;
-  out["fpr_high"] = found.rate.high;
+  out["fpr_low"] = found.low;
+  out["fpr_high"] = found.high;
   out["confidence"] = confidence;
   out["fpr_promised"] = found.stats.promised_fpr;
   out["fpr_expected_now"] = found.stats.fpr_now;
@@ -261,7 +262,7 @@ std::string as_text(const findings& found, const opened_filter& opened, const pa
   out.append(fmt::format("{}  false positives  {} of {} absent keys: {}\n", verdict(found.rate_holds()),
                          with_commas(found.hits), with_commas(found.probes), percent(measured)));
   out.append(fmt::format("          between {} and {} with 99 % confidence; promised {}, expected now {}\n",
-                         percent(found.rate.low), percent(found.rate.high), percent(found.stats.promised_fpr),
+                         percent(found.low), percent(found.high), percent(found.stats.promised_fpr),
                          percent(found.stats.fpr_now)));
   if (found.not_absent != 0) {
     out.append(
@@ -288,7 +289,9 @@ outcome<findings> examine(const options& given, const opened_filter& opened) {
   auto done = given.has(flag::absent) ? ask_absent(given, opened, *hash, seen, found)
                                       : ask_generated(given, opened, *hash, seen, found);
   if (!done) return failed(done.error());
-  found.rate = clopper_pearson(found.hits, found.probes, confidence);
+  const double each_side = (1.0 - confidence) / 2.0;
+  found.low = binomial::lower_bound(found.hits, found.probes, each_side);
+  found.high = binomial::upper_bound(found.hits, found.probes, each_side);
   return found;
 }
 
