@@ -47,7 +47,7 @@ struct findings {
   bool exact = false;
 
   [[nodiscard]] bool keys_hold() const { return missing == 0; }
-  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(rate.low > tolerance * stats.promised_fpr); }
+  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * stats.promised_fpr); }
 };
 
 // Which keys were seen, by fingerprints of a hash that has nothing to do with the filter's: what the filter confuses

@@ -1,16 +1,14 @@
 // kernels/blocked.hpp: the bits of the blocked layouts, and the batch loops over them. Raw words in, masks out.
 //
-// The scalar functions here define the bits; the AVX2 ones (blocked_avx2.hpp) give the same.
+// The scalar functions here define the bits; the AVX2 ones (blocked_avx2.hpp) give the same. d is the digest.
 //
-// split32  block of 8 x 32 bits = 32 bytes, k = 8. block = ((d >> 32) * blocks) >> 32; lane i gets bit ((u32)d *
-// salt[i]) >> 27.
-//          This is Parquet's split-block filter to the bit, when d is XXH64 with seed 0.
-// split64  block of 8 x 64 bits = one cache line, k = 1..16. block = floor(d * blocks / 2^64). y = d * in_block mod
-// 2^64,
-//          x = y >> 32; lane i gets bit (x * salt[i] mod 2^32) >> 26 if (i - r) mod 8 < k, where r = (y >> 29) & 7; for
-//          k > 8 every lane gets that bit, and a second one (x * salt[8 + i] mod 2^32) >> 26 if (i - r) mod 8 < k - 8.
-//          The block comes from the high bits of d, x from a product that depends on all of them: not the same bits
-//          twice.
+// split32  block of 8 x 32 bits = 32 bytes, k = 8. block = ((d >> 32) * blocks) >> 32; lane i gets bit
+//          (low half of d * salt[i] mod 2^32) >> 27. With d = XXH64, seed 0, this is Parquet's filter to the bit.
+// split64  block of 8 x 64 bits = one cache line, k = 1..16. block = floor(d * blocks / 2^64).
+//          y = d * in_block_multiplier mod 2^64, x = y >> 32, r = (y >> 29) & 7.
+//          Lane i gets bit (x * salt[i] mod 2^32) >> 26 if (i - r) mod 8 < k, so for k >= 8 every lane does; and a
+//          second one, (x * salt[8 + i] mod 2^32) >> 26, if (i - r) mod 8 < k - 8.
+//          The block comes from the high bits of d, x from a product that depends on all of them.
 #pragma once
 
 #include <array>

@@ -1,23 +1,21 @@
 // kinds/bitmap.hpp: the exact neighbour: a compressed bitmap of integer keys.
 //
-// What it is      a Roaring bitmap over 64-bit integers. The digest is the integer itself (hash `identity`), so there
-// are no
-//                 false positives and no false negatives, and keys can be erased.
-// Use it when     keys are integers and dense: from one key in about 10 of their range on, it is smaller than a Bloom
-// filter at
-//                 1 % and exact besides. From 1 bit per key (a full range) over 16 (sparser than 1 in 16) up to 80 or
-//                 more (scattered over 64 bits); `bloomery plan` prints where the crossover lies for your n and p.
-// Use instead     `blocked` or `bloom` for sparse integers, or for any other keys.
-// Deletes         yes: erase says whether the key was there. Merges: union and intersection of any two.
+// What it is    a Roaring bitmap over 64-bit integers. The digest is the integer itself (hash `identity`), so there are
+//               no false positives and no false negatives, and keys can be erased.
+// Use it when   keys are integers and dense: from one key in about 10 of their range on, it is smaller than a Bloom
+//               filter at 1 % and exact besides. From 1 bit per key (a full range) over 16 (sparser than 1 in 16) to
+//               80 or more (scattered over 64 bits); `bloomery plan` prints where the crossover lies for n and p.
+// Use instead   `blocked` or `bloom` for sparse integers, or for any other keys.
+// Deletes       yes: erase says whether the key was there. Merges: union and intersection of any two.
 //
-// Bytes           the portable 64-bit Roaring serialisation, in its smallest form: the same set gives the same bytes.
-// Paper           D. Lemire, O. Kaser, et al., "Roaring bitmaps: implementation of an optimized software library",
-// 2018. Linking         the engine is compiled (bloomery::bitmap, which links CRoaring). Call enable_bitmap() once;
-// without it, make
-//                 and load return an error that says so.
-// Threads         any number of readers, or one writer. Nothing here is atomic.
-// Memory          CRoaring allocates by itself: memory hooks do not see it, and memory refused to it cannot be
-// survived.
+// Bytes         the portable 64-bit Roaring serialisation, in its smallest form: the same set gives the same bytes.
+// Paper         D. Lemire, O. Kaser, et al., "Roaring bitmaps: implementation of an optimized software library", 2018.
+// Linking       the engine is compiled (bloomery::bitmap, which links CRoaring). Call enable_bitmap() once; without
+//               it, make and load return an error that says so.
+// Threads       any number of readers, or one writer. Nothing here is atomic.
+// Memory        CRoaring allocates by itself: memory hooks do not see it, and what it is refused inside a container
+//               cannot be survived. Where we notice a refusal, insert says `full`, and every answer is "maybe" from
+//               then on.
 //
 //     bloomery::enable_bitmap();
 //     auto set = bloomery::bitmap::make({});

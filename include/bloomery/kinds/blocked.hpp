@@ -1,23 +1,19 @@
 // kinds/blocked.hpp: the blocked Bloom filter: one cache line per key.
 //
-// What it is      the array is cut into blocks; a digest picks one block and sets its k bits there, one (or two) in
-// each of 8
-//                 lanes. An insert or look-up touches one cache line, whatever k is, and runs in vector registers.
-// Use it when     speed counts: it is the default. Costs 4 % more bits than `bloom` at 1 %, 9 % at 0.1 %, 14 % at 0.01
-// %. Use instead     `bloom` below about 0.01 %, where crowded blocks cost too much; `bitmap` for dense integers.
-// Deletes         no. Merges: union and intersection, same geometry; folds to 1/f of the blocks for any f that divides
-// them.
+// What it is    the array is cut into blocks; a digest picks one block and sets its k bits there, one (or two) in each
+//               of 8 lanes. An insert or look-up touches one cache line, whatever k is, and batches run in vectors.
+// Use it when   speed counts: it is the default. Costs 4 % more bits than `bloom` at 1 %, 8 % at 0.1 %, 15 % at 0.01 %.
+// Use instead   `bloom` below about 0.01 %, where crowded blocks cost too much; `bitmap` for dense integers.
+// Deletes       no. Merges: union and intersection, same geometry; folds to 1/f of the blocks for any f that divides.
 //
-// Layouts         split64 (default): 8 lanes of 64 bits, k = 1..16, any number of blocks.
-//                 split32: 8 lanes of 32 bits, k = 8, at most 2^26 blocks (2 GiB). Faster in cache with AVX2 and
-//                 byte-identical to Parquet's filter over XXH64 digests; needs 4 % (at 1 %) to 12 % (at 0.01 %) more
-//                 bits than split64. kernels/blocked.hpp defines the bits, kinds/blocked_fpr.hpp the false-positive
-//                 rate.
-// Bytes           blocks x 8 lanes, lane by lane, little-endian.
-// Papers          F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", JEA 14, 2009
-// (blocks);
-//                 the Apache Parquet specification, BloomFilter.md (split lanes).
-// Threads         any number of readers, or one writer, or many writers and readers through kinds/concurrent.hpp.
+// Layouts       split64 (default): 8 lanes of 64 bits, k = 1..16, any number of blocks.
+//               split32: 8 lanes of 32 bits, k = 8, at most 2^26 blocks (2 GiB). Faster in cache with AVX2, and
+//               byte-identical to Parquet's filter over XXH64 digests; needs 6 % (at 1 %) to 19 % (at 0.01 %) more
+//               bits than split64. kernels/blocked.hpp defines the bits, kinds/blocked_fpr.hpp the rate.
+// Bytes         blocks x 8 lanes, lane by lane, little-endian.
+// Papers        F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", JEA 14, 2009
+//               (blocks); the Apache Parquet specification, BloomFilter.md (split lanes).
+// Threads       any number of readers, or one writer, or many writers and readers through kinds/concurrent.hpp.
 //
 //     auto filter = bloomery::blocked::make({.keys = 10'000'000, .fpr = 0.01});
 //     if (!filter) return 2;

@@ -1,20 +1,19 @@
 // kinds/bloom.hpp: the classic Bloom filter.
 //
-// What it is      m bits; a key sets k of them, spread over the whole array. A key whose k bits are all set "may be
-// present". Use it when     space counts more than speed and filters must merge, or for small false-positive rates
-// (below 0.1 %), where
-//                 blocked layouts need more bits. 1.44 log2(1/p) bits per key: 9.6 at 1 %, 14.4 at 0.1 %.
-// Use instead     `blocked` when speed counts (one cache line per key instead of k); `bitmap` for dense integers.
-// Deletes         no. Merges: union and intersection, same m and k; folds to m / f for any f that divides m.
+// What it is    m bits; a key sets k of them, spread over the whole array. A key whose k bits are all set may be there.
+// Use it when   space counts more than speed and filters must merge, or the false-positive rate is small (below
+//               0.01 %), where blocked layouts need more bits. 1.44 log2(1/p) bits per key: 9.6 at 1 %, 14.4 at 0.1 %.
+// Use instead   `blocked` when speed counts (one cache line per key instead of k); `bitmap` for dense integers.
+// Deletes       no. Merges: union and intersection, same m and k; folds to m / f for any f that divides m.
 //
-// Positions       no division and no double hashing (whose probe sets coincide for small m): the digest is stepped by a
-//                 multiplicative generator, x_0 = digest, x_(i+1) = x_i * A mod 2^64, and probe i is the bit
-//                 floor(x_i * m / 2^64). With 128-bit digests x_0 = low word and x_(i+1) = x_i * A + high word.
-//                 A = 0xd1342543de82ef95, a multiplier with good spectral figures (Steele and Vigna, "Computationally
-//                 easy, spectrally good multipliers", 2021).
-// Bytes           ceil(m / 64) little-endian words; bit i is bit i mod 64 of word i / 64; bits past m are 0.
-// Paper           B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13(7), 1970.
-// Threads         any number of readers, or one writer, or many writers and readers through kinds/concurrent.hpp.
+// Positions     no division and no double hashing (whose probe sets coincide for small m): the digest is stepped by a
+//               multiplicative generator, x_0 = digest, x_(i+1) = x_i * A mod 2^64, and probe i is the bit
+//               floor(x_i * m / 2^64). With 128-bit digests x_0 = low word and x_(i+1) = x_i * A + high word.
+//               A = 0xd1342543de82ef95, a multiplier with good spectral figures (Steele and Vigna, "Computationally
+//               easy, spectrally good multipliers", 2021).
+// Bytes         ceil(m / 64) little-endian words; bit i is bit i mod 64 of word i / 64; bits past m are 0.
+// Paper         B. H. Bloom, "Space/time trade-offs in hash coding with allowable errors", CACM 13(7), 1970.
+// Threads       any number of readers, or one writer, or many writers and readers through kinds/concurrent.hpp.
 //
 //     auto filter = bloomery::bloom::make({.keys = 1'000'000, .fpr = 0.001});
 //     if (!filter) return 2;

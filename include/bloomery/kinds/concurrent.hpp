@@ -1,19 +1,16 @@
 // kinds/concurrent.hpp: many threads, one filter, no locks.
 //
 // The contract
-//   1. Make one `concurrent_writer` per thread. While any exists, touch the filter through writers only (other threads'
-//   writers
-//      included): no insert, merge, clear, save or batch call on the filter itself.
+//   1. Make one `concurrent_writer` per thread. While any exists, touch the filter through writers only: no insert,
+//      merge, clear, save or batch call on the filter itself, in any thread.
 //   2. A key whose insert has returned in some thread is found by every look-up that starts later in that thread, and
-//   by every
-//      look-up in another thread that synchronises with it (a join, a mutex, a release/acquire pair). Without such an
-//      order a look-up that runs at the same time may still answer "surely absent" for it, and will soon answer
-//      "maybe". No insert is ever lost.
-//   3. Two threads that insert the same new key at the same time: at least one of them is told `inserted`, and both may
-//   be
-//      (each set some of the key's bits). Never is neither told so, unless the key was a false positive of the other
-//      keys already in the filter or on their way into it. So `inserted` means "new, or being inserted right now by
-//      another thread too": count with it, but do not use it to elect an owner.
+//      by every look-up in another thread that synchronises with it (a join, a mutex, a release/acquire pair). Without
+//      such an order a look-up that runs at the same time may still answer "surely absent" for it, and will soon
+//      answer "maybe". No insert is ever lost.
+//   3. Two threads that insert the same new key at the same time: at least one of them is told `inserted`, and both
+//      may be (each set some of the key's bits). Never is neither told so, unless the key was a false positive of the
+//      other keys already in the filter or on their way into it. So `inserted` means "new, or being inserted right now
+//      by another thread too": count with it, but do not use it to elect an owner.
 //   4. keys() counts what the writers were told, added when a writer ends or flush()es; after concurrent inserts of
 //      equal keys it may be a little high.
 //
@@ -22,8 +19,7 @@
 //       writer.insert(digest);
 //     });
 //
-// How: every word is set by an atomic or (relaxed) and read by an atomic load. On x86 a look-up costs what a plain one
-// does.
+// How: every word is set by an atomic or (relaxed) and read by an atomic load, which on x86 is a plain load.
 #pragma once
 
 #include <bloomery/kinds/concept.hpp>
