@@ -33,7 +33,7 @@ std::vector<std::byte> from_hex(std::string_view text, std::size_t size) {
 
 // Pipes cannot be mapped and cannot be read twice: once into memory, then as bytes.
 outcome<opened_filter> open_stream(const std::string& name, const char* path, const load_options& how) {
-  const auto read = read_file(path);
+  const auto read = read_filter(path);
   if (!read) return fail_file(name, read.error());
   const auto header = read_header_bytes(read->bytes());
   if (!header) return fail_file(name, header.error());

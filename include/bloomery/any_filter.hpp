@@ -131,6 +131,7 @@ class any_filter {
   static failure too_small(std::size_t words, std::size_t answers) noexcept {
     return fail(errc::bad_span, "the mask", {words * 64, answers});
   }
+  static result<any_filter> load_stream(const input_file& stream, const load_options& options) noexcept;
   [[nodiscard]] result<void> check_same(const any_filter& other) const noexcept;
   static result<void> check_hash(const kind_info& kind, const hash_spec& hash, const size_plan& plan) noexcept;
   // Calls f(std::type_identity<K>{}) for the kind with this id.

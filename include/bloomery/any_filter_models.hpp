@@ -241,7 +241,17 @@ inline result<any_filter> any_filter::make(std::string_view kind, const filter_p
   });
 }
 
+// A pipe can be opened and read only once.
+inline result<any_filter> any_filter::load_stream(const input_file& stream, const load_options& options) noexcept {
+  const auto read = detail::read_filter(stream, options.memory, options.max_bytes);
+  if (!read) return fail(read.error());
+  return load_bytes(read->bytes(), options);
+}
+
 inline result<any_filter> any_filter::load(const char* path, const load_options& options) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  if (!file->is_regular()) return load_stream(*file, options);
   const auto header = read_header(path);
   if (!header) return fail(header.error());
   return with_kind(kind_list{}, header->kind_id, [&](auto tag) -> result<any_filter> {
@@ -263,6 +273,9 @@ inline result<any_filter> any_filter::load_bytes(std::span<const std::byte> byte
 }
 
 inline result<any_filter> any_filter::open(const char* path, const load_options& options) noexcept {
+  const auto input = input_file::open(path);
+  if (!input) return fail(input.error());
+  if (!input->is_regular()) return load_stream(*input, options);
   const auto header = read_header(path);
   if (!header) return fail(header.error());
   if (header->codec != 0 || header->text) return load(path, options);

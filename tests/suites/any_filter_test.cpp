@@ -1,8 +1,10 @@
 // any_filter over every kind: what the surfaces see.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <thread>
 
 #include "suites/support.hpp"
 
@@ -81,6 +83,22 @@ TYPED_TEST(AnyFilter, RoundTripsThroughEveryFormOfTheFile) {
                 saved_bytes(filter, {.codec = codec, .text = text}));
     }
   }
+}
+
+TYPED_TEST(AnyFilter, LoadsFromAPipeThatCanBeReadOnce) {
+  const temporary_folder folder;
+  const std::string path = folder.file("pipe");
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  auto filter = this->make(100'000);
+  digest_source source(4);
+  const auto digests = source.take(1000);
+  ASSERT_TRUE(filter.insert(digests));
+  std::thread writer([&] { EXPECT_TRUE(filter.save(path.c_str())); });
+  const auto loaded = any_filter::open(path.c_str());
+  writer.join();
+  ASSERT_TRUE(loaded) << describe(loaded.error()).c_str();
+  EXPECT_TRUE(*loaded == filter);
+  expect_all(*loaded, digests);
 }
 
 TYPED_TEST(AnyMappedFilter, AMappedFilterIsReadOnlyAndSaysSo) {
