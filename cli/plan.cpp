@@ -16,20 +16,6 @@ constexpr double usual_fpr = 0.01;
 constexpr std::uint64_t usual_keys = 1'000'000;
 constexpr std::string_view usual_kind = "blocked";
 
-// What a size that cannot be counted would come to, at the least.
-double least_bytes(const size_request& request) {
-  const double keys = request.keys ? static_cast<double>(*request.keys) : 0.0;
-  if (request.bits_per_key) return *request.bits_per_key * keys / 8.0;
-  if (request.memory_bytes) return static_cast<double>(*request.memory_bytes);
-  return request.fpr ? keys * -std::log2(*request.fpr) / 8.0 : 0.0;
-}
-
-std::string explain(const error& e, const size_request& request) {
-  std::string text(describe(e).view());
-  if (e.code == errc::size_overflow) text.append(fmt::format(" (at least {:.3g} bytes)", least_bytes(request)));
-  return text;
-}
-
 std::string over_memory(const plan_row& row, const plan_question& question) {
   std::string text = fmt::format("takes {} and --mem gives {}", exact_size(row.plan->memory_bytes),
                                  exact_size(*question.memory_ceiling));
@@ -59,7 +45,7 @@ plan_row answer_of(const plan_question& question) {
   plan_row row{.info = &K::info, .merges = mergeable<K>, .erases = erasable<K>, .solve = &K::plan};
   row.plan = K::plan(question.request, question.layout);
   if (!row.plan) {
-    row.why_not = explain(row.plan.error(), question.request);
+    row.why_not = std::string(describe(row.plan.error()).view());
   } else if (question.memory_ceiling && row.plan->memory_bytes > *question.memory_ceiling) {
     row.why_not = over_memory(row, question);
   } else if (row.plan->fpr > (question.fpr_ceiling ? *question.fpr_ceiling : useless_fpr)) {

@@ -49,6 +49,13 @@ inline unsigned hash_bits_needed(std::uint64_t keys, double fpr) noexcept {
   return static_cast<unsigned>(std::ceil(bits));
 }
 
+// More than max_filter_bits; saturates where even the bytes cannot be counted.
+inline failure too_large(std::string_view kind, double bits) noexcept {
+  constexpr double most = 18446744073709549568.0;  // the largest double below 2^64
+  const double bytes = bits / 8.0;
+  return fail(errc::size_overflow, kind, {static_cast<std::uint64_t>(bytes < most ? bytes : most)});
+}
+
 inline result<void> check(const size_request& request) noexcept {
   if (request.fpr && !(*request.fpr > 0.0 && *request.fpr < 1.0)) return fail_number(errc::bad_fpr, *request.fpr);
   if (request.keys && (*request.keys == 0 || *request.keys > max_keys)) {
@@ -125,10 +132,10 @@ result<std::uint64_t> bits_for(const Model& model, const size_request& request) 
   const std::uint64_t keys = *request.keys;
   const double fpr = *request.fpr;
   const double lower = static_cast<double>(keys) * -std::log2(fpr);  // information bound: no filter is smaller
-  if (lower > static_cast<double>(max_filter_bits)) return fail(errc::size_overflow, Model::name);
+  if (lower > static_cast<double>(max_filter_bits)) return too_large(Model::name, lower);
   std::uint64_t high = model.round_bits(static_cast<std::uint64_t>(lower) + 1);
   while (fpr_at(model, request, keys, high) > fpr) {
-    if (high > max_filter_bits) return fail(errc::size_overflow, Model::name);
+    if (high > max_filter_bits) return too_large(Model::name, static_cast<double>(high));
     if (static_cast<double>(high) / static_cast<double>(keys) > max_bits_per_key && high > model.round_bits(1) * 64) {
       return fail(errc::cannot_reach_fpr, Model::name, {static_cast<std::uint64_t>(max_bits_per_key)});
     }
@@ -172,7 +179,7 @@ result<std::uint64_t> bits_asked(const Model& model, const size_request& request
   if (request.bits) bits = static_cast<double>(*request.bits);
   if (request.memory_bytes) bits = static_cast<double>(*request.memory_bytes) * 8.0;
   if (request.bits_per_key) bits = std::ceil(*request.bits_per_key * static_cast<double>(*request.keys));
-  if (bits > static_cast<double>(max_filter_bits)) return fail(errc::size_overflow, Model::name);
+  if (bits > static_cast<double>(max_filter_bits)) return too_large(Model::name, bits);
   if (request.memory_bytes) return model.bits_within(*request.memory_bytes);
   return model.round_bits(static_cast<std::uint64_t>(bits));
 }

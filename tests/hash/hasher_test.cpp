@@ -193,8 +193,10 @@ TEST(Hasher, RefusesMissingWrongSizedAndUselessKeys) {
   expect_bad_size(hasher::make("siphash24"), 0, 16);
   expect_bad_size(hasher::make("siphash24", 0, key_32), 32, 16);
   expect_bad_size(hasher::make("highwayhash64", 0, key_16), 16, 32);
-  expect_bad_size(hasher::make("xxh3", 0, key_16), 16, 0);
   expect_bad_size(hasher::make(hash_spec{.id = 10, .key_id = 5}), 0, 16);
+  const auto unkeyed = hasher::make("xxh3", 0, key_16);
+  ASSERT_FALSE(unkeyed);
+  EXPECT_EQ(unkeyed.error().code, errc::not_keyed);
 }
 
 TEST(Hasher, RefusesAnotherKeyThanTheFileWasBuiltWith) {

@@ -64,6 +64,7 @@ enum class errc : std::uint16_t {
   bad_text,
   codec_failed,
   read_only,
+  not_keyed,
   count_
 };
 
@@ -97,8 +98,9 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "memory of {0} bytes is too small: this kind needs at least {1} bytes",
       "cannot size the filter: {t}",
       "the parameters contradict each other: {t}",
-      "{t} would take more bytes than 64-bit sizes can count: ask for fewer keys or a larger false-positive rate",
-      "{t} cannot reach this false-positive rate: at {0} bits per key it stops falling; use kind bloom",
+      "kind {t} would take at least {0} bytes ({b0}), and 128 PiB is the most that a filter may have: ask for fewer "
+      "keys or a larger false-positive rate",
+      "kind {t} cannot reach this false-positive rate: at {0} bits per key it stops falling; use kind bloom",
       "{0} keys at this false-positive rate need {1} hash bits and {t} has {2}: use kind bloom with a 128-bit hash "
       "such as xxh3, fewer keys or a larger false-positive rate",
       "{t} is limited to {1} blocks and this would take {0}: use layout split64",
@@ -128,6 +130,7 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "its text form is damaged: {t}",
       "cannot be unpacked: {t}",
       "{t} is open for reading only: load it into memory to change it",
+      "hash {t} takes no secret key: use siphash13, siphash24 or highwayhash64",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

@@ -262,6 +262,7 @@ hasher hasher::of(const H& hash) noexcept {
 
 inline result<hasher> hasher::make_known(const hash_info& info, std::uint64_t seed,
                                          std::span<const std::byte> key) noexcept {
+  if (info.key_bytes == 0 && !key.empty()) return fail(errc::not_keyed, info.name);
   if (key.size() != info.key_bytes) return fail(errc::bad_key_size, info.name, {key.size(), info.key_bytes});
   const std::uint64_t seed_max =
       info.seed_bits == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() >> (64U - info.seed_bits);
