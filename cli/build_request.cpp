@@ -74,9 +74,9 @@ outcome<build_request> build_request::from(const options& given) {
   if (const auto hashes = given.count(flag::hashes)) {
     request.hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
   }
-  // Sizes that can never be had are refused before any input is read.
-  if (request.keys_ && !request.kind_->grows) {
-    if (auto possible = request.sized(*request.keys_); !possible) return failed(possible.error());
+  // What can never be had is refused before any input is read. What one key cannot have, more cannot.
+  if (!request.kind_->grows) {
+    if (auto possible = request.sized(request.keys_.value_or(1)); !possible) return failed(possible.error());
   }
   return request;
 }

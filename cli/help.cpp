@@ -1,6 +1,7 @@
 // The texts of --help, made from the tables.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 
@@ -40,6 +41,21 @@ void wrap(std::string& out, std::string_view text, std::size_t indent, std::size
   out.append("\n");
 }
 
+// "-o FILE [-n N]": broken between its parts, never inside brackets.
+void wrap_usage(std::string& out, std::string_view prefix, std::string_view usage) {
+  constexpr char held_blank = '\x01';
+  std::string held(usage);
+  int depth = 0;
+  for (char& c : held) {
+    depth += c == '[' ? 1 : (c == ']' ? -1 : 0);
+    if (c == ' ' && depth > 0) c = held_blank;
+  }
+  const std::size_t first = out.size();
+  out.append(prefix);
+  wrap(out, held, prefix.size(), prefix.size());
+  std::replace(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), held_blank, ' ');
+}
+
 std::string names_of(const flag_row& row) {
   std::string names = "  ";
   for (const char c : row.short_names) names.append(fmt::format("-{}, ", c));
@@ -69,7 +85,8 @@ void add_option(std::string& out, const flag_row& row) {
 }  // namespace
 
 std::string verb_help(const verb& of) {
-  std::string out = fmt::format("Usage: bloomery {} {}\n", of.name, of.usage);
+  std::string out;
+  wrap_usage(out, fmt::format("Usage: bloomery {} ", of.name), of.usage);
   if (!of.alias.empty()) out.append(fmt::format("       bloomery {} is the same\n", of.alias));
   out.append("\n");
   wrap(out, of.description, 0, 0);
