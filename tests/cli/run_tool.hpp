@@ -94,8 +94,7 @@ inline ran run_tool(std::vector<std::string> words, const std::vector<std::strin
 }
 
 // With a terminal of 100 columns as its input and outputs; all that appears on it is in `out`.
-inline ran run_tool_on_terminal(std::vector<std::string> words, const std::vector<std::string>& settings) {
-  words.insert(words.begin(), BLOOMERY_TOOL);
+inline ran run_program_on_terminal(std::vector<std::string> words, const std::vector<std::string>& settings) {
   std::vector<std::string> environment = detail::environment_with(settings);
   const std::vector<char*> arguments = detail::pointers(words);
   const std::vector<char*> variables = detail::pointers(environment);
@@ -119,6 +118,11 @@ inline ran run_tool_on_terminal(std::vector<std::string> words, const std::vecto
   if (waitpid(child, &status, 0) == child) result.code = detail::code_of(status);
   close(terminal);
   return result;
+}
+
+inline ran run_tool_on_terminal(std::vector<std::string> words, const std::vector<std::string>& settings) {
+  words.insert(words.begin(), BLOOMERY_TOOL);
+  return run_program_on_terminal(std::move(words), settings);
 }
 
 inline bool is_ascii(std::string_view text) {
