@@ -14,7 +14,11 @@
 // A filter that needs 128-bit digests (docs/hashes.md) makes them by itself; prehashed{} keys stay 64 bits wide, so
 // give such a filter prehashed128{}.
 //
-// Threads: as the kind says. For many writers hash with digest(key) and use concurrent_writer(kind()).
+// Threads: as the kind says. For many writers and readers at once each thread makes a writer; the contract is in
+// kinds/concurrent.hpp:
+//
+//     auto writer = seen->concurrent();
+//     writer.insert("alice");
 #pragma once
 
 #include <bloomery/file/load.hpp>
@@ -58,17 +62,11 @@ class filter {
 
   template <class Key>
   insert_result insert(const Key& key) noexcept {
-    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
-      if (kind_.shape().digest_bits == 128) return kind_.insert(digest_wide_of(hash_, key));
-    }
-    return kind_.insert(digest(key));
+    return with_digest(key, [&](auto digest) { return kind_.insert(digest); });
   }
   template <class Key>
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
-    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
-      if (kind_.shape().digest_bits == 128) return kind_.may_contain(digest_wide_of(hash_, key));
-    }
-    return kind_.may_contain(digest(key));
+    return with_digest(key, [&](auto digest) { return kind_.may_contain(digest); });
   }
   template <class Key>
   requires erasable<K>
@@ -88,7 +86,41 @@ class filter {
         keys, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
   }
 
-  // What the kind is given for a key; hash once, ask many filters.
+  // The indexes of the keys that may be present; `selection` holds keys.size() of them. How many there are.
+  template <class Key>
+  std::size_t may_contain_select(std::span<const Key> keys, std::span<std::uint32_t> selection) const noexcept {
+    std::size_t count = 0;
+    std::array<std::uint64_t, mask_words(group)> mask{};
+    for_each_group(keys, [&](auto digests, std::size_t first) {
+      kind_.may_contain_batch(digests, mask);
+      const std::size_t found = selection_of(mask, digests.size(), selection.subspan(count));
+      for (std::size_t i = 0; i < found; ++i) selection[count + i] += static_cast<std::uint32_t>(first);
+      count += found;
+    });
+    return count;
+  }
+
+  // One per thread, for inserts and look-ups of many threads at once.
+  class writer {
+   public:
+    explicit writer(filter& of) noexcept : front_(&of), writer_(of.kind_) {}
+    template <class Key>
+    insert_result insert(const Key& key) noexcept {
+      return front_->with_digest(key, [&](auto digest) { return writer_.insert(digest); });
+    }
+    template <class Key>
+    [[nodiscard]] bool may_contain(const Key& key) const noexcept {
+      return front_->with_digest(key, [&](auto digest) { return writer_.may_contain(digest); });
+    }
+    void flush() noexcept { writer_.flush(); }
+
+   private:
+    filter* front_;
+    concurrent_writer<K> writer_;
+  };
+  [[nodiscard]] writer concurrent() noexcept requires concurrent_kind<K> { return writer(*this); }
+
+  // What a kind with 64-bit digests is given for a key; hash once, ask many filters.
   template <class Key>
   [[nodiscard]] std::uint64_t digest(const Key& key) const noexcept {
     return digest_of(hash_, key);
@@ -114,10 +146,18 @@ class filter {
 
   filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {}
 
+  // Calls f with the digest of the width that the filter takes.
+  template <class Key, class F>
+  auto with_digest(const Key& key, F&& f) const noexcept {
+    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
+      if (kind_.digest_bits() == 128) return f(digest_wide_of(hash_, key));
+    }
+    return f(digest(key));
+  }
   template <class Key, class F>
   void for_each_group(std::span<const Key> keys, F&& f) const noexcept {
     if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
-      if (kind_.shape().digest_bits == 128) return run_groups<digest128>(keys, f);
+      if (kind_.digest_bits() == 128) return run_groups<digest128>(keys, f);
     }
     run_groups<std::uint64_t>(keys, f);
   }

@@ -1,4 +1,5 @@
 // filter<Kind, Hash>: the front that most programs use.
+#include <thread>
 #include <tuple>
 
 #include "suites/support.hpp"
@@ -42,6 +43,53 @@ TYPED_TEST(KeyedFilter, BatchesOfKeysAgreeWithSingleKeys) {
   for (std::size_t i = 0; i < keys.size(); ++i) {
     ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, many->may_contain(keys[i]) ? 1U : 0U);
   }
+}
+
+TYPED_TEST(KeyedFilter, SelectionsAgreeWithMasks) {
+  auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  std::vector<int> keys(1500);
+  for (int i = 0; i < 1500; ++i) keys[static_cast<std::size_t>(i)] = i;
+  seen->insert_batch(std::span<const int>(keys).subspan(300, 700));
+  std::vector<std::uint32_t> expected;
+  for (std::uint32_t i = 0; i < 1500; ++i) {
+    if (seen->may_contain(keys[i])) expected.push_back(i);
+  }
+  std::vector<std::uint32_t> selection(keys.size());
+  selection.resize(seen->may_contain_select(std::span<const int>(keys), selection));
+  EXPECT_EQ(selection, expected);
+}
+
+TYPED_TEST(KeyedFilter, ConcurrentWritersInsertTheSameBits) {
+  for (const double fpr : {0.01, 1e-6}) {
+    auto shared = filter<TypeParam>::make({.keys = 4000, .fpr = fpr});
+    auto alone = filter<TypeParam>::make({.keys = 4000, .fpr = fpr});
+    ASSERT_TRUE(shared);
+    for (int i = 0; i < 4000; ++i) alone->insert(i);
+    std::vector<std::thread> threads;
+    for (int id = 0; id < 4; ++id) {
+      threads.emplace_back([&shared, id] {
+        auto writer = shared->concurrent();
+        for (int i = id; i < 4000; i += 4) {
+          writer.insert(i);
+          EXPECT_TRUE(writer.may_contain(i));
+        }
+      });
+    }
+    for (auto& thread : threads) thread.join();
+    EXPECT_TRUE(shared->kind() == alone->kind());
+  }
+}
+
+TEST(KeyedBloom, ConcurrentWritersUseWideDigestsToo) {
+  auto seen = filter<bloom>::make({.keys = 1000, .fpr = 1e-15});
+  ASSERT_EQ(seen->kind().digest_bits(), 128U);
+  {
+    auto writer = seen->concurrent();
+    EXPECT_EQ(writer.insert("alice"), insert_result::inserted);
+    EXPECT_TRUE(writer.may_contain("alice"));
+  }
+  EXPECT_TRUE(seen->may_contain("alice"));
+  EXPECT_EQ(seen->kind().keys().keys, 1U);
 }
 
 TYPED_TEST(KeyedFilter, FilesOfAnotherHashSeedOrKeyAreRefused) {

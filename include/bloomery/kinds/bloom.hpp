@@ -72,8 +72,10 @@ class bloom {
   }
 
   // Many threads at once: see kinds/concurrent.hpp.
-  insert_result insert_atomic(std::uint64_t digest) noexcept;
-  [[nodiscard]] bool may_contain_atomic(std::uint64_t digest) const noexcept;
+  insert_result insert_atomic(std::uint64_t digest) noexcept { return insert_probes_atomic(start(digest)); }
+  insert_result insert_atomic(digest128 digest) noexcept { return insert_probes_atomic(start(digest)); }
+  [[nodiscard]] bool may_contain_atomic(std::uint64_t digest) const noexcept { return contains_atomic(start(digest)); }
+  [[nodiscard]] bool may_contain_atomic(digest128 digest) const noexcept { return contains_atomic(start(digest)); }
   void add_to_count(std::uint64_t inserted) noexcept {
     std::atomic_ref<std::uint64_t>(keys_).fetch_add(inserted, std::memory_order_relaxed);
   }
@@ -153,6 +155,8 @@ class bloom {
     }
     return true;
   }
+  insert_result insert_probes_atomic(probes probe) noexcept;
+  [[nodiscard]] bool contains_atomic(probes probe) const noexcept;
   void prefetch(probes probe, unsigned count) const noexcept {
     for (unsigned i = 0; i < count; ++i) __builtin_prefetch(store_.data() + probe.next(bits_) / 64);
   }
@@ -237,8 +241,7 @@ void bloom::ask_all(std::span<const Digest> digests, std::span<std::uint64_t> ma
   }
 }
 
-inline insert_result bloom::insert_atomic(std::uint64_t digest) noexcept {
-  probes probe = start(digest);
+inline insert_result bloom::insert_probes_atomic(probes probe) noexcept {
   bool changed = false;
   for (unsigned i = 0; i < hashes_; ++i) {
     const std::uint64_t position = probe.next(bits_);
@@ -247,8 +250,7 @@ inline insert_result bloom::insert_atomic(std::uint64_t digest) noexcept {
   return changed ? insert_result::inserted : insert_result::present;
 }
 
-inline bool bloom::may_contain_atomic(std::uint64_t digest) const noexcept {
-  probes probe = start(digest);
+inline bool bloom::contains_atomic(probes probe) const noexcept {
   for (unsigned i = 0; i < hashes_; ++i) {
     const std::uint64_t position = probe.next(bits_);
     if (!store_.test_atomic(position / 64, std::uint64_t{1} << (position % 64))) return false;

@@ -139,6 +139,7 @@ concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant,
 
 template <class K>
 concept wide_kind = filter_kind<K> && requires(K filter, const K constant, digest128 digest) {
+  { constant.digest_bits() } -> std::same_as<unsigned>;
   { filter.insert(digest) } -> std::same_as<insert_result>;
   { constant.may_contain(digest) } -> std::same_as<bool>;
 };

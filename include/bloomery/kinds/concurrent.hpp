@@ -36,7 +36,9 @@ class concurrent_writer {
   concurrent_writer& operator=(const concurrent_writer&) = delete;
   ~concurrent_writer() { flush(); }
 
-  insert_result insert(std::uint64_t digest) noexcept {
+  // A digest is a std::uint64_t, or a digest128 for filters that take those.
+  template <class Digest>
+  insert_result insert(Digest digest) noexcept {
     const insert_result outcome = filter_->insert_atomic(digest);
     inserted_ += outcome == insert_result::inserted ? 1 : 0;
     return outcome;
@@ -47,7 +49,10 @@ class concurrent_writer {
     for (const std::uint64_t digest : digests) insert(digest);
     return inserted_ - before;
   }
-  [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept { return filter_->may_contain_atomic(digest); }
+  template <class Digest>
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept {
+    return filter_->may_contain_atomic(digest);
+  }
 
   // Adds what this writer inserted to the filter's keys().
   void flush() noexcept {
