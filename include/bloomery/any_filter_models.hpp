@@ -15,15 +15,6 @@ inline failure cannot(const kind_info& kind, std::string_view what) noexcept {
   return fail(errc::unsupported, text.data());
 }
 
-// 64-bit digests for a filter that was sized for 128-bit ones would break its promise, and the reverse cannot be asked.
-template <class K, class Digest>
-result<void> check_width(const stored_shape& shape) noexcept {
-  constexpr unsigned bits = sizeof(Digest) * 8;
-  if (shape.digest_bits == bits) return {};
-  return fail(errc::unsupported,
-              shape.digest_bits == 128 ? "this filter takes 128-bit digests" : "this filter takes 64-bit digests");
-}
-
 template <filter_kind K>
 filter_stats stats_of(const K& filter) noexcept {
   return {.capacity_keys = filter.capacity_keys(),
@@ -114,13 +105,13 @@ struct in_memory final : filter_model {
 
   template <class Digest>
   result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
-    if (auto fits = check_width<K, Digest>(filter.shape()); !fits) return fail(fits.error());
+    if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fail(fits.error());
     if constexpr (sizeof(Digest) == 8 || wide_kind<K>) return filter.insert_batch(digests);
     return cannot(K::info, "take 128-bit digests");
   }
   template <class Digest>
   result<void> ask_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
-    if (auto fits = check_width<K, Digest>(filter.shape()); !fits) return fits;
+    if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fits;
     if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {
       filter.may_contain_batch(digests, mask);
       return {};
@@ -153,11 +144,9 @@ struct in_file final : filter_model {
   result<std::uint64_t> insert(std::span<const digest128> /*digests*/) noexcept override { return refused(); }
   result<void> may_contain(std::span<const std::uint64_t> digests,
                            std::span<std::uint64_t> mask) const noexcept override {
-    if (auto fits = check_width<K, std::uint64_t>(shape()); !fits) return fits;
     return file.may_contain_batch(digests, mask);
   }
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    if (auto fits = check_width<K, digest128>(shape()); !fits) return fits;
     if constexpr (wide_kind<K>) return file.may_contain_batch(digests, mask);
     static_cast<void>(mask);
     return cannot(K::info, "take 128-bit digests");

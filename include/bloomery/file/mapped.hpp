@@ -77,6 +77,7 @@ class mapped {
   // Digests of 64 bits, and of 128 for kinds that take them.
   template <class Digest>
   [[nodiscard]] result<bool> may_contain(Digest digest) const noexcept {
+    if (auto fits = check_digest_width<Digest>(header_.shape.digest_bits); !fits) return fail(fits.error());
     if (!known_whole()) {
       if (auto whole = check_touched(digest); !whole) return fail(whole.error());
     }
@@ -185,6 +186,7 @@ result<void> mapped<K>::ask_batch(std::span<const Digest> digests, std::span<std
   if (mask.size() < mask_words(digests.size())) {
     return fail(errc::bad_span, "the mask", {mask.size() * 64, digests.size()});
   }
+  if (auto fits = check_digest_width<Digest>(header_.shape.digest_bits); !fits) return fits;
   // A group's checks bring its bytes into the cache for the batch that follows. Whole words of the mask: 64 divides it.
   constexpr std::size_t group = 1024;
   for (std::size_t first = 0; first < digests.size();) {

@@ -144,6 +144,14 @@ concept wide_kind = filter_kind<K> && requires(K filter, const K constant, diges
   { constant.may_contain(digest) } -> std::same_as<bool>;
 };
 
+// A filter that was sized for 128-bit digests is not to be asked with 64-bit ones: it would miss keys.
+template <class Digest>
+result<void> check_digest_width(unsigned digest_bits) noexcept {
+  if (digest_bits == sizeof(Digest) * 8) return {};
+  return fail(errc::unsupported,
+              digest_bits == 128 ? "this filter takes 128-bit digests" : "this filter takes 64-bit digests");
+}
+
 // The positions of the set bits of a mask, as a selection vector: how many, with the indexes in `selection`.
 inline std::size_t selection_of(std::span<const std::uint64_t> mask, std::size_t answers,
                                 std::span<std::uint32_t> selection) noexcept {
