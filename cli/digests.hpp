@@ -25,7 +25,7 @@ class digest_stream {
 
   // False at the end of all input. What the spans below hold is valid until the next call.
   outcome<bool> next() {
-    const auto more = reader_.next(batch_);
+    auto more = reader_.next(batch_);
     if (!more || !*more) return more;
     keys_.clear();
     for (const record& each : batch_.records) keys_.push_back(each.key);

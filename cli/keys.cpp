@@ -130,7 +130,7 @@ outcome<bool> key_reader::next(key_batch& batch) {
   if (deferred_) return failed(*deferred_);
   while (true) {
     if (!open_) {
-      const auto opened = open_next();
+      auto opened = open_next();
       if (!opened || !*opened) return opened;
     }
     if (auto taken = take_records(batch); !taken) {
@@ -283,7 +283,7 @@ outcome<std::string_view> key_reader::key_of(std::string_view text, key_arena& a
 outcome<std::string_view> key_reader::tuple_of(std::span<const std::string_view> fields, key_arena& arena) const {
   field_sink sink(hash_);
   for (const std::string_view field : fields) {
-    const auto bytes = bytes_of(field, arena);
+    auto bytes = bytes_of(field, arena);
     if (!bytes) return bytes;
     sink.put(*bytes);  // an integer is a field of its 8 bytes, as bytes_of gives them
   }

@@ -199,7 +199,7 @@ std::vector<std::string> advice(const findings& found, const opened_filter& open
   std::vector<std::string> out;
   if (!found.keys_hold()) {
     const bool most = found.missing * 2 > found.keys;
-    out.push_back(
+    out.emplace_back(
         most ? "most keys are missing: give the options that it was built with (-f, -d, --csv, --hex, --u64, "
                "--crlf, -0), or the keys that it was built from"
              : "some keys are missing: build it again from these keys, or see whether they have changed since");
