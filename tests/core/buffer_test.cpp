@@ -99,4 +99,13 @@ TEST(Cpu, TheActiveInstructionSetIsOneTheProcessorHas) {
   }
 }
 
+// The choice is made once a process, so another process proves that the environment lowers it.
+TEST(Cpu, BloomeryIsaInTheEnvironmentLowersTheChoice) {
+  for (const char* level : {"scalar", "none-such"}) {
+    const std::string run = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX BLOOMERY_ISA=" + std::string(level) +
+                            " /proc/$PPID/exe --gtest_filter=Cpu.TheActive* | grep -q 'PASSED.*1 test'";
+    EXPECT_EQ(std::system(run.c_str()), 0) << level;
+  }
+}
+
 }  // namespace
