@@ -63,6 +63,27 @@ TEST(BlockedKernels, EveryInstructionSetGivesTheSameBitsAndAnswersForSplit32) {
   expect_same_bits_and_answers<split32>(8);
 }
 
+template <class Layout>
+void expect_single_calls_to_agree(unsigned hashes) {
+  std::vector<std::uint64_t> scalar(100 * Layout::words);
+  std::vector<std::uint64_t> single(100 * Layout::words);
+  const blocked_view scalar_view{scalar.data(), 100, hashes};
+  const blocked_view single_view{single.data(), 100, hashes};
+  for (const std::uint64_t digest : random_digests(3000, hashes)) {
+    ASSERT_EQ(blocked_insert_one<Layout>(single.data(), single_view, digest),
+              blocked_insert<Layout>(scalar.data(), scalar_view, digest));
+  }
+  ASSERT_EQ(single, scalar);
+  for (const std::uint64_t digest : random_digests(3000, hashes + 100)) {
+    ASSERT_EQ(blocked_contains_one<Layout>(single_view, digest), blocked_contains<Layout>(scalar_view, digest));
+  }
+}
+
+TEST(BlockedKernels, SingleCallsGiveTheBitsAndAnswersOfTheScalarCode) {
+  for (unsigned hashes = 1; hashes <= 16; ++hashes) expect_single_calls_to_agree<split64>(hashes);
+  expect_single_calls_to_agree<split32>(8);
+}
+
 TEST(BlockedKernels, MaskBitsPastTheLastAnswerAreZero) {
   std::vector<std::uint64_t> words(8, ~std::uint64_t{0});
   const auto queries = random_digests(70, 3);

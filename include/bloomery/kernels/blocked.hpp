@@ -67,10 +67,15 @@ struct split64 {
     const std::uint64_t y = digest * in_block_multiplier;
     const auto x = static_cast<std::uint32_t>(y >> 32U);
     const auto rotation = static_cast<unsigned>(y >> 29U) & 7U;
+    // Which lanes are used depends on the key, so no branch on it; how many depends on the filter.
     for (unsigned lane = 0; lane < block_lanes; ++lane) {
-      const unsigned distance = (lane - rotation) & 7U;
-      if (distance < hashes) out[lane] = std::uint64_t{1} << ((x * blocked_salts[lane]) >> 26U);
-      if (distance + 8 < hashes) out[lane] |= std::uint64_t{1} << ((x * blocked_salts[8 + lane]) >> 26U);
+      const std::uint64_t used = ((lane - rotation) & 7U) < hashes ? 1 : 0;
+      out[lane] = used << ((x * blocked_salts[lane]) >> 26U);
+    }
+    if (hashes <= block_lanes) return out;
+    for (unsigned lane = 0; lane < block_lanes; ++lane) {
+      const std::uint64_t used = ((lane - rotation) & 7U) < hashes - block_lanes ? 1 : 0;
+      out[lane] |= used << ((x * blocked_salts[block_lanes + lane]) >> 26U);
     }
     return out;
   }

@@ -91,6 +91,17 @@ BLOOMERY_AVX2 bool put(std::uint64_t* block, split64_masks masks) {
   return _mm256_testz_si256(missing, missing) == 0;
 }
 
+// One key.
+template <class Layout>
+__attribute__((target("avx2"))) bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
+  return has(view.words + Layout::block(digest, view.blocks) * Layout::words, masks_of(Layout{}, digest, view.hashes));
+}
+template <class Layout>
+__attribute__((target("avx2"))) bool blocked_insert_one(std::uint64_t* words, const blocked_view& view,
+                                                        std::uint64_t digest) noexcept {
+  return put(words + Layout::block(digest, view.blocks) * Layout::words, masks_of(Layout{}, digest, view.hashes));
+}
+
 // The loops of blocked_pipeline, written out: a lambda would not carry the target attribute.
 template <class Layout>
 __attribute__((target("avx2"))) void blocked_ask(const blocked_view& view, std::span<const std::uint64_t> digests,

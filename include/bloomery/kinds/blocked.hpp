@@ -71,14 +71,14 @@ class blocked {
 
   insert_result insert(std::uint64_t digest) noexcept {
     const bool changed = layout_ == block_layout::split64
-                             ? kernels::blocked_insert<kernels::split64>(store_.data(), kernel_view(), digest)
-                             : kernels::blocked_insert<kernels::split32>(store_.data(), kernel_view(), digest);
+                             ? kernels::blocked_insert_one<kernels::split64>(store_.data(), kernel_view(), digest)
+                             : kernels::blocked_insert_one<kernels::split32>(store_.data(), kernel_view(), digest);
     keys_ += changed ? 1 : 0;
     return changed ? insert_result::inserted : insert_result::present;
   }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
-    return layout_ == block_layout::split64 ? kernels::blocked_contains<kernels::split64>(kernel_view(), digest)
-                                            : kernels::blocked_contains<kernels::split32>(kernel_view(), digest);
+    return layout_ == block_layout::split64 ? kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest)
+                                            : kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
   }
 
   // How many of the digests changed something.
