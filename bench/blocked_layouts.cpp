@@ -95,7 +95,7 @@ void add(benchmark::State& state) {
     filter.insert(std::span(present).subspan(at, size));
     at = at + size < present.size() ? at + size : 0;
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * std::min<std::uint64_t>(batch, keys)));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(std::min<std::uint64_t>(batch, keys)));
 }
 
 template <class Layout>
@@ -119,7 +119,7 @@ void ask_absent(benchmark::State& state) {
     for (const std::uint64_t word : mask) positives += static_cast<std::uint64_t>(std::popcount(word));
     asked += batch;
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * batch));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch));
   state.counters["bits/key"] = bits_per_key;
   state.counters["FPR%"] = 100.0 * static_cast<double>(positives) / static_cast<double>(asked);
 }
