@@ -1,13 +1,11 @@
 // cli/verb.hpp: what a verb is, and how to add one.
 //
 // To add the verb `frob`:
-//   1. cli/verb_frob.cpp: the function `outcome<int> run(const options&)` in an unnamed namespace, and at the end of
-//   the file
-//      `const verb frob_verb = {...}` in bloomery::cli with all that help says of it (see verb_kinds.cpp, the
+//   1. cli/verb_frob.cpp: the function `outcome<int> run(const options&)` in an unnamed namespace, and at the end of the
+//      file `const verb frob_verb = {...}` in bloomery::cli with all that help says of it (see verb_kinds.cpp, the
 //      smallest).
 //   2. here: one line that declares it; cli/verbs.cpp: one line in the list.
-//   3. cli/flags.hpp: a bit `on_frob`; cli/flags.cpp: the bit in the rows of the options it takes, and rows for new
-//   ones.
+//   3. cli/flags.hpp: a bit `on_frob`; cli/flags.cpp: the bit in the rows of the options it takes, and new rows.
 //   4. tests/cli/frob_test.cpp.
 // Nothing else: parsing, --help and did-you-mean follow from the tables.
 //

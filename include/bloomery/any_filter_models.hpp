@@ -196,19 +196,13 @@ inline result<void> any_filter::check_hash(const kind_info& kind, const hash_spe
                                            const size_plan& plan) noexcept {
   const hash_info* info = find_hash(hash.id);
   if (info == nullptr) return fail(errc::unknown_hash, "?");
-  if (kind.integer_keys != (info->name == "identity")) {
+  if (kind.integer_keys != (hash.id == identity::info.id)) {
     return fail(errc::unsupported, kind.integer_keys
-                                       ? "kind bitmap takes integer keys (--u64) and no other hash than identity"
-                                       : "hash identity is for kind bitmap: integers are not well mixed digests");
+                                       ? "this kind takes integer keys (--u64) and no other hash than identity"
+                                       : "hash identity is for kinds of integers: plain integers are no digests");
   }
   if (kind.exact) return {};
-  const unsigned needed = sizing::hash_bits_needed(plan.keys, plan.fpr);
-  // 64-bit hashes serve 64-bit digests by definition; a narrower hash, or wide digests, must have the bits that are
-  // needed.
-  if (info->bits < plan.digest_bits && info->bits < needed) {
-    return fail(errc::not_enough_hash_bits, info->name, {plan.keys, needed, info->bits});
-  }
-  return {};
+  return check_hash_bits(*info, plan.keys, plan.fpr, plan.digest_bits);
 }
 
 inline result<any_filter> any_filter::make(std::string_view kind, const filter_params& params,

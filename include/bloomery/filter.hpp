@@ -39,10 +39,9 @@ class filter {
     auto made = K::make(params);
     if (!made) return fail(made.error());
     if constexpr (!K::info.exact) {
-      const unsigned needed = sizing::hash_bits_needed(made->capacity_keys(), made->promised_fpr());
-      if (H::info.bits < made->shape().digest_bits && H::info.bits < needed) {
-        return fail(errc::not_enough_hash_bits, H::info.name, {made->capacity_keys(), needed, H::info.bits});
-      }
+      const auto fits =
+          check_hash_bits(H::info, made->capacity_keys(), made->promised_fpr(), made->shape().digest_bits);
+      if (!fits) return fail(fits.error());
     }
     return filter(std::move(*made), hash);
   }

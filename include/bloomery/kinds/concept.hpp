@@ -31,6 +31,7 @@ struct kind_info {
 };
 
 // Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.
+// The first six are size_request's, written again so that a caller can name them all in one pair of braces.
 struct filter_params {
   std::optional<std::uint64_t> keys{};
   std::optional<double> fpr{};
@@ -150,6 +151,14 @@ result<void> check_digest_width(unsigned digest_bits) noexcept {
   if (digest_bits == sizeof(Digest) * 8) return {};
   return fail(errc::unsupported,
               digest_bits == 128 ? "this filter takes 128-bit digests" : "this filter takes 64-bit digests");
+}
+
+// A narrower hash than the digests serves as long as it has the bits that this many keys at this rate need.
+inline result<void> check_hash_bits(const hash_info& hash, std::uint64_t keys, double fpr,
+                                    unsigned digest_bits) noexcept {
+  const unsigned needed = sizing::hash_bits_needed(keys, fpr);
+  if (hash.bits >= digest_bits || hash.bits >= needed) return {};
+  return fail(errc::not_enough_hash_bits, hash.name, {keys, needed, hash.bits});
 }
 
 // The positions of the set bits of a mask, as a selection vector: how many, with the indexes in `selection`.
