@@ -34,8 +34,14 @@ inline constexpr verb_set on_verify = 1U << 4U;
 inline constexpr verb_set on_kinds = 1U << 5U;
 inline constexpr verb_set on_hashes = 1U << 6U;
 inline constexpr verb_set on_demo = 1U << 7U;
+inline constexpr verb_set on_add = 1U << 8U;
+inline constexpr verb_set on_remove = 1U << 9U;
+inline constexpr verb_set on_count = 1U << 10U;
+inline constexpr verb_set on_dedup = 1U << 11U;
+inline constexpr verb_set on_merge = 1U << 12U;
+inline constexpr verb_set on_bench = 1U << 13U;
 inline constexpr verb_set on_all = ~verb_set{0};
-inline constexpr verb_set on_key_readers = on_build | on_query | on_verify;
+inline constexpr verb_set on_key_readers = on_build | on_query | on_verify | on_add | on_remove | on_count | on_dedup;
 
 enum class flag : std::uint8_t {
   output,
@@ -61,7 +67,17 @@ enum class flag : std::uint8_t {
   keys,
   probes,
   absent,
-  quick,  //
+  quick,
+  approx,
+  state,
+  repeated,
+  counts,
+  temp_dir,
+  intersect,
+  lsm,
+  lsm_keys,
+  levels,
+  size_ratio,  //
   null,
   fields,
   delimiter,

@@ -40,13 +40,19 @@ struct verb {
 };
 
 // Each in its own verb_*.cpp.
+extern const verb add_verb;
+extern const verb bench_verb;
 extern const verb build_verb;
+extern const verb count_verb;
+extern const verb dedup_verb;
 extern const verb demo_verb;
 extern const verb hashes_verb;
 extern const verb info_verb;
 extern const verb kinds_verb;
+extern const verb merge_verb;
 extern const verb plan_verb;
 extern const verb query_verb;
+extern const verb remove_verb;
 extern const verb verify_verb;
 
 // In the order in which help lists them.
