@@ -1,17 +1,13 @@
 // bloomery build: a filter from keys.
 #include <fmt/core.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <array>
-#include <bloomery/file/codec.hpp>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/build_request.hpp"
 #include "cli/digests.hpp"
+#include "cli/filter_output.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -160,66 +156,6 @@ outcome<built> build(const options& given, const build_request& request) {
   return build_direct(given, request, *keys == 0 ? 1 : *keys);
 }
 
-// Before any work is done; saving checks again.
-outcome<void> check_output(const options& given) {
-  const std::string path(given.text(flag::output));
-  const bool text = given.text(flag::format) == "text";
-  if (path.empty()) return fail_usage("give the file to write: -o FILE, or -o - for standard output");
-  if (path == "-") {
-    if (given.has(flag::json)) return fail_usage("--json and -o - would both write to standard output: give a file");
-    if (!text && isatty(STDOUT_FILENO) == 1) {
-      return fail_usage("-o -: a terminal cannot show a binary filter: redirect it, or give --format text");
-    }
-    return {};
-  }
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) {
-    const std::string folder = path.substr(0, path.rfind('/') + 1);
-    if (!folder.empty() && stat(folder.c_str(), &status) != 0) {
-      return fail_file(path, fmt::format("cannot create: {}", std::strerror(errno)));
-    }
-    return {};
-  }
-  if (S_ISDIR(status.st_mode)) return fail_file(path, make_error(errc::is_directory));
-  if (!S_ISREG(status.st_mode)) return {};
-  if (!given.has(flag::force)) return fail_file(path, make_error(errc::already_exists));
-  for (const std::string& input : given.operands()) {
-    struct stat other {};
-    if (stat(input.c_str(), &other) == 0 && other.st_dev == status.st_dev && other.st_ino == status.st_ino) {
-      return fail_file(path, "is an input as well: give another name for the output");
-    }
-  }
-  return {};
-}
-
-outcome<void> save(const options& given, const any_filter& filter) {
-  const auto codec = codec_id(given.text(flag::compress, "none"));
-  if (!codec) return fail_parameter(codec.error());
-  const save_options how{
-      .codec = *codec, .replace = given.has(flag::force), .text = given.text(flag::format) == "text"};
-  const std::string path(given.text(flag::output));
-  if (path != "-") {
-    if (auto saved = filter.save(path.c_str(), how); !saved) return fail_file(path, saved.error());
-    return {};
-  }
-  output out;
-  auto to_output = [&](std::span<const std::byte> bytes) -> result<void> {
-    out.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
-    if (out.is_broken()) return fail(errc::io, "cannot write");
-    return {};
-  };
-  const auto saved = filter.save_to(byte_sink(to_output), how);
-  if (auto done = out.flush(); !done) return done;  // says why a write failed
-  if (!saved) return fail_file("standard output", saved.error());
-  return {};
-}
-
-std::uint64_t size_of_file(std::string_view path) {
-  struct stat status {};
-  if (path == "-" || stat(std::string(path).c_str(), &status) != 0) return 0;
-  return static_cast<std::uint64_t>(status.st_size);
-}
-
 void warn_if_overfull(const options& given, const built& made, const filter_stats& stats) {
   if (made.filter.info().grows || made.keys_inserted <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr)
     return;
@@ -266,13 +202,16 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
 
 outcome<int> run(const options& given) {
   if (auto possible = check_output(given); !possible) return failed(possible.error());
+  if (auto apart = check_not_input(std::string(given.text(flag::output)), given.operands()); !apart) {
+    return failed(apart.error());
+  }
   const auto request = build_request::from(given);
   if (!request) return failed(request.error());
   const auto made = build(given, *request);
   if (!made) return failed(made.error());
   const auto stats = made->filter.stats();
   if (!stats) return fail_error(stats.error());
-  if (auto saved = save(given, made->filter); !saved) return failed(saved.error());
+  if (auto saved = save_filter(given, made->filter); !saved) return failed(saved.error());
   warn_if_overfull(given, *made, *stats);
   if (given.has(flag::json)) {
     output out;
