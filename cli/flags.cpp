@@ -89,6 +89,12 @@ constexpr std::array rows = {
              "with --lsm: number of keys in all levels together", on_plan, selection},
     flag_row{flag::size_ratio, "size-ratio", "", type::real, "T", "",
              "with --lsm: how many times more keys each level has than the one before (default 10)", on_plan, selection},
+    flag_row{flag::man, "man", "", type::none, "", "",
+             "print the manual page instead, as source for man: 'bloomery help --man build | man -l -'", on_help, selection},
+    flag_row{flag::completions, "completions", "", type::choice, "SHELL", "bash zsh fish",
+             "print the completions for this shell", on_help, selection},
+    flag_row{flag::write_pages, "write", "", type::file, "DIR", "",
+             "write all manual pages and completions into DIR, in the folders they have below share/", on_help, selection},
     // keys
     flag_row{flag::null, "null", "0z", type::none, "", "",
              "keys end with a NUL byte instead of a newline", on_key_readers, flag_group::keys},
@@ -108,7 +114,7 @@ constexpr std::array rows = {
              "lines end with CR LF: the CR is not part of the key", on_key_readers, flag_group::keys},
     // general
     flag_row{flag::json, "json", "", type::none, "", "",
-             "print one JSON object on standard output", on_all, general},
+             "print one JSON object on standard output", on_all & ~on_help, general},
     flag_row{flag::quiet, "quiet", "q", type::none, "", "",
              "say nothing but errors; the exit code answers", on_key_readers | on_merge, general},
     flag_row{flag::progress, "progress", "", type::none, "", "",
@@ -221,6 +227,12 @@ std::string_view group_title(flag_group group) {
   return titles[static_cast<std::size_t>(group)];
 }
 
+std::vector<std::string_view> words_of(const flag_row& row) {
+  if (row.type == type::kind_name) return names_of(kind_list{});
+  if (row.type == type::hash_name) return names_of(hash_list{});
+  return split_words(row.choices);
+}
+
 outcome<void> options::convert(const flag_row& row, value& to) {
   switch (row.type) {
     case type::none:
@@ -249,11 +261,9 @@ outcome<void> options::convert(const flag_row& row, value& to) {
     case type::character:
       return store(row, parse_character(to.text), to.whole);
     case type::choice:
-      return check_word(row, to.text, split_words(row.choices));
     case type::kind_name:
-      return check_word(row, to.text, names_of(kind_list{}));
     case type::hash_name:
-      return check_word(row, to.text, names_of(hash_list{}));
+      return check_word(row, to.text, words_of(row));
   }
   return {};
 }

@@ -40,6 +40,7 @@ inline constexpr verb_set on_count = 1U << 10U;
 inline constexpr verb_set on_dedup = 1U << 11U;
 inline constexpr verb_set on_merge = 1U << 12U;
 inline constexpr verb_set on_bench = 1U << 13U;
+inline constexpr verb_set on_help = 1U << 14U;
 inline constexpr verb_set on_all = ~verb_set{0};
 inline constexpr verb_set on_key_readers = on_build | on_query | on_verify | on_add | on_remove | on_count | on_dedup;
 
@@ -77,7 +78,10 @@ enum class flag : std::uint8_t {
   lsm,
   lsm_keys,
   levels,
-  size_ratio,  //
+  size_ratio,
+  man,
+  completions,
+  write_pages,  //
   null,
   fields,
   delimiter,
@@ -129,6 +133,8 @@ struct flag_row {
 
 std::span<const flag_row> flag_table();
 std::string_view group_title(flag_group group);
+// The words that the value of an option may be; empty when it is no choice of words.
+std::vector<std::string_view> words_of(const flag_row& row);
 
 class options {
  public:

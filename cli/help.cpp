@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <vector>
 
 #include "cli/verb.hpp"
 
@@ -42,7 +43,7 @@ void wrap(std::string& out, std::string_view text, std::size_t indent, std::size
 }
 
 // "-o FILE [-n N]": broken between its parts, never inside brackets.
-void wrap_usage(std::string& out, std::string_view prefix, std::string_view usage) {
+void wrap_form(std::string& out, std::string_view prefix, std::string_view usage) {
   constexpr char held_blank = '\x01';
   std::string held(usage);
   int depth = 0;
@@ -54,6 +55,19 @@ void wrap_usage(std::string& out, std::string_view prefix, std::string_view usag
   out.append(prefix);
   wrap(out, held, prefix.size(), prefix.size());
   std::replace(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), held_blank, ' ');
+}
+
+// Every form of a verb on lines of its own.
+void wrap_usage(std::string& out, const verb& of) {
+  std::string_view usage = of.usage;
+  std::string_view first = "Usage:";
+  while (true) {
+    const std::size_t end = std::min(usage.find('\n'), usage.size());
+    wrap_form(out, fmt::format("{:<6} bloomery {} ", first, of.name), usage.substr(0, end));
+    if (end == usage.size()) return;
+    usage.remove_prefix(end + 1);
+    first = "";
+  }
 }
 
 std::string names_of(const flag_row& row) {
@@ -86,7 +100,7 @@ void add_option(std::string& out, const flag_row& row) {
 
 std::string verb_help(const verb& of) {
   std::string out;
-  wrap_usage(out, fmt::format("Usage: bloomery {} ", of.name), of.usage);
+  wrap_usage(out, of);
   if (!of.alias.empty()) out.append(fmt::format("       bloomery {} is the same\n", of.alias));
   out.append("\n");
   wrap(out, of.description, 0, 0);
@@ -107,28 +121,26 @@ std::string verb_help(const verb& of) {
 }
 
 std::string main_help() {
-  std::string out =
-      "Usage: bloomery VERB [OPTIONS] [FILES]\n\n"
-      "Membership filters: small answers to \"have I seen this key?\", with no false\n"
-      "\"no\" and a chosen rate of false \"yes\".\n\nVerbs:\n";
-  for (const verb* each : verbs()) out.append(fmt::format("  {:<8}  {}\n", each->name, each->summary));
+  const tool_page& page = about_tool();
+  std::string out = "Usage: bloomery VERB [OPTIONS] [FILES]\n\n";
+  wrap(out, page.intro, 0, 0);
+  out.append("\nVerbs:\n");
   std::string aliases;
   for (const verb* each : verbs()) {
-    if (!each->alias.empty())
-      aliases.append(fmt::format("{}{} = {}", aliases.empty() ? "" : ", ", each->alias, each->name));
+    out.append(fmt::format("  {:<8}  {}\n", each->name, each->summary));
+    if (each->alias.empty()) continue;
+    aliases.append(fmt::format("{}{} = {}", aliases.empty() ? "" : ", ", each->alias, each->name));
   }
-  if (!aliases.empty()) out.append(fmt::format("\nOther names: {}\n", aliases));
+  wrap(out.append("\nOther names: "), aliases, 13, 13);
   out.append(
       "\nOptions:\n"
-      "  -h, --help     this help; 'bloomery VERB --help' says all of a verb\n"
-      "      --version  the version\n"
-      "\nNumbers may be written 1e9, 10M, 1Gi, 64KiB, 0.1% or 1/1000.\n"
-      "\nExamples:\n"
-      "  bloomery build -o seen.bloom urls.txt\n"
-      "  bloomery query seen.bloom today.txt > probably-seen.txt\n"
-      "  bloomery query -v seen.bloom today.txt > surely-new.txt\n"
-      "\nExit codes:\n"
-      "  0: yes or done; 1: no (nothing matched, verification failed); 2: error\n");
+      "  -h, --help     this help; 'bloomery VERB --help' says all of a verb,\n"
+      "                 'bloomery help --man' prints the manual page\n"
+      "  -V, --version  the version\n\n");
+  wrap(out, page.numbers, 0, 0);
+  out.append("\nExamples:\n");
+  for (const example& each : page.examples) out.append(fmt::format("  {}\n", each.command));
+  wrap(out.append("\nExit codes:\n"), page.exit_codes, 2, 0);
   return out;
 }
 
@@ -139,6 +151,17 @@ std::string short_help() {
       "Usage: bloomery VERB [OPTIONS] [FILES]\nVerbs:{}\n"
       "'bloomery --help' says more.\n",
       names);
+}
+
+std::string unknown_verb_text(std::string_view word) {
+  std::vector<std::string_view> names = {"--help", "--version"};
+  for (const verb* each : verbs()) {
+    names.push_back(each->name);
+    if (!each->alias.empty()) names.push_back(each->alias);
+  }
+  const std::string_view near = nearest(word, names);
+  const std::string hint = near.empty() ? "see 'bloomery --help'" : fmt::format("did you mean '{}'?", near);
+  return fmt::format("there is no {} '{}'; {}", word.substr(0, 1) == "-" ? "option" : "verb", word, hint);
 }
 
 }  // namespace bloomery::cli

@@ -4,7 +4,6 @@
 #include <bloomery/bloomery.hpp>
 #include <new>
 #include <string_view>
-#include <vector>
 
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -29,18 +28,6 @@ int print(std::string_view text) {
   return done ? 0 : report(done.error(), {});
 }
 
-int unknown_verb(std::string_view word) {
-  std::vector<std::string_view> names = {"--help", "--version"};
-  for (const verb* each : verbs()) {
-    names.push_back(each->name);
-    if (!each->alias.empty()) names.push_back(each->alias);
-  }
-  const std::string_view near = nearest(word, names);
-  const std::string hint = near.empty() ? "see 'bloomery --help'" : fmt::format("did you mean '{}'?", near);
-  say(fmt::format("bloomery: there is no {} '{}'; {}\n", word.substr(0, 1) == "-" ? "option" : "verb", word, hint));
-  return exit_error;
-}
-
 int run_verb(const verb& of, std::span<char* const> arguments) {
   const auto given = options::parse(of, arguments);
   if (!given) return report(given.error(), of.name);
@@ -57,13 +44,8 @@ int run(std::span<char* const> arguments) {
   const std::string_view word = arguments[1];
   if (word == "--help" || word == "-h") return print(main_help());
   if (word == "--version" || word == "-V") return print(fmt::format("bloomery {}\n", version));
-  if (word == "help") {
-    if (arguments.size() == 2) return print(main_help());
-    const verb* of = find_verb(arguments[2]);
-    return of == nullptr ? unknown_verb(arguments[2]) : print(verb_help(*of));
-  }
   const verb* of = find_verb(word);
-  return of == nullptr ? unknown_verb(word) : run_verb(*of, arguments.subspan(1));
+  return of == nullptr ? report({unknown_verb_text(word)}, {}) : run_verb(*of, arguments.subspan(1));
 }
 
 }  // namespace

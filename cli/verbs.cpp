@@ -18,6 +18,7 @@ constexpr std::array list = {
     &kinds_verb,   //
     &hashes_verb,  //
     &demo_verb,    //
+    &help_verb,    //
 };
 
 // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.
