@@ -158,7 +158,8 @@ std::string bash_text() {
   out.append(fmt::format("  local names='{}'\n", joined(all_names())));
   out.append(
       "  if ((COMP_CWORD == 1)); then\n"
-      "    _bloomery_words \"$names --help --version\" \"$word\"\n"
+      "    [[ $word == -* ]] && names='-h --help -V --version'\n"
+      "    _bloomery_words \"$names\" \"$word\"\n"
       "    return\n"
       "  fi\n"
       "  # --option=value comes as three words.\n"
