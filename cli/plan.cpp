@@ -73,11 +73,26 @@ std::string crossover_advice(const plan_row& row, const plan_row& exact) {
   const double one_in = std::min(row.plan->bits_per_key, exact.plan->bits_per_key);
   const double range = static_cast<double>(row.plan->keys) * one_in;
   return fmt::format(
-      "Kind {} is exact, and smaller than {} at {}, when the keys are integers and at least one in {:.1f} of their "
-      "range "
-      "is a key: for {}, when the largest is below {}.",
+      "Kind {} is exact, and smaller than {} at {}, when the keys are integers "
+      "and at least one in {:.1f} of their range is a key: for {}, when the largest is below {}.",
       exact.info->name, row.info->name, percent(row.plan->fpr), one_in, number_of(row.plan->keys, "key"),
       range < 1.8e19 ? with_commas(static_cast<std::uint64_t>(range)) : fmt::format("{:.3g}", range));
+}
+
+// Rates that few mean: one that a little more memory would make useful, one that memory is spent on in vain.
+constexpr double high_fpr = 0.2;
+constexpr double low_fpr = 1e-9;
+
+std::string silly_rate_advice(const plan_question& question, const plan_row& row) {
+  const double rate = row.plan->fpr;
+  if (rate <= high_fpr && rate >= low_fpr) return {};
+  const double better = rate > high_fpr ? usual_fpr : low_fpr;
+  const auto other = row.solve({.keys = row.plan->keys, .fpr = better}, question.layout);
+  if (!other) return {};
+  return fmt::format("A rate of {} is {}: {} takes {} instead of {}.", percent(rate),
+                     rate > high_fpr ? "high, and most of the work that a filter saves is done nevertheless"
+                                     : "lower than almost any use needs",
+                     percent(better), human_size(other->memory_bytes), human_size(row.plan->memory_bytes));
 }
 
 std::string wide_hashes() {
@@ -244,6 +259,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
                               number_of(any->plan->keys, "key"), any->plan->keys == 1 ? "is" : "are"));
   }
   if (usual == nullptr) return out;
+  if (auto silly = silly_rate_advice(question, *usual); !silly.empty()) out.push_back(std::move(silly));
   out.push_back(headroom_advice(question, *usual));
   // Of the same question: with memory deciding, all are equally large and the rate differs.
   if (smallest != usual && question.request.fpr.value_or(usual->plan->fpr) < 1e-4) {

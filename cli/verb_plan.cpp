@@ -6,6 +6,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "cli/lsm.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/plan.hpp"
@@ -177,10 +178,95 @@ outcome<void> check_answerable(const std::vector<plan_row>& rows) {
   return fail_usage(same ? rows.front().why_not : reasons);
 }
 
+// ---- --lsm ----
+
+std::string reads_text(const lsm_answer& answer) {
+  std::string text = fmt::format("{:.4g} levels are read in vain per look-up of an absent key", answer.false_reads);
+  if (answer.false_reads < answer.uniform_false_reads) {
+    text.append(fmt::format(", against {:.4g} with the same bits per key for all ({:.3g} times as many)",
+                            answer.uniform_false_reads, answer.uniform_false_reads / answer.false_reads));
+  }
+  return text.append(".");
+}
+
+void write_levels(output& out, const lsm_question& question, const lsm_answer& answer, const options& given) {
+  const painter paint(given, STDOUT_FILENO);
+  out.write(fmt::format("{} in {}, each {:g} times as large as the one before; kind {} within {}\n\n",
+                        number_of(question.keys, "key"), number_of(question.levels, "level"), question.size_ratio,
+                        question.kind->name, exact_size(question.memory_bytes)));
+  out.write(paint(style::bold, fmt::format("{:>5} {:>22} {:>10} {:>18} {:>9} {:>3} {:>10} {:>11}", "level", "keys",
+                                           "memory", "bytes", "bits/key", "k", "FPR", "all alike")) +
+            "\n");
+  for (std::size_t i = 0; i < answer.levels.size(); ++i) {
+    const lsm_level& level = answer.levels[i];
+    const bool none = level.memory_bytes == 0;
+    out.write(fmt::format("{:>5} {:>22} {:>10} {:>18} {:>9.2f} {:>3} {:>10} {:>11}\n", i + 1, with_commas(level.keys),
+                          human_size(level.memory_bytes), with_commas(level.memory_bytes), level.bits_per_key,
+                          none ? "-" : std::to_string(level.hashes), none ? "no filter" : percent(level.fpr),
+                          percent(answer.uniform[i].fpr)));
+  }
+  out.write(fmt::format("{:>5} {:>22} {:>10} {:>18}\n\n", "all", with_commas(question.keys),
+                        human_size(answer.memory_bytes), with_commas(answer.memory_bytes)));
+  out.write(wrapped("", reads_text(answer), terminal_columns(STDOUT_FILENO)));
+  if (!given.has(flag::plot)) return;
+  std::vector<chart_bar> bars;
+  for (std::size_t i = 0; i < answer.levels.size(); ++i) {
+    const double bits = answer.levels[i].bits_per_key;
+    bars.push_back({fmt::format("level {}", i + 1), bits, fmt::format("{:.1f}", bits)});
+  }
+  out.write("\nBits per key\n" + draw_bars(bars, look_of(given, STDOUT_FILENO)));
+}
+
+nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
+  auto out = nlohmann::ordered_json::array();
+  for (const lsm_level& level : levels) {
+    out.push_back({{"level", out.size() + 1},
+                   {"keys", level.keys},
+                   {"memory_bytes", level.memory_bytes},
+                   {"bits_per_key", level.bits_per_key},
+                   {"hashes", level.hashes},
+                   {"expected_fpr", level.fpr}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json as_json(const lsm_question& question, const lsm_answer& answer) {
+  nlohmann::ordered_json out;
+  out["request"] = {{"keys", question.keys},
+                    {"levels", question.levels},
+                    {"size_ratio", question.size_ratio},
+                    {"memory_bytes", question.memory_bytes},
+                    {"kind", question.kind->name}};
+  out["levels"] = as_json(answer.levels);
+  out["memory_bytes"] = answer.memory_bytes;
+  out["false_reads_per_absent_key"] = answer.false_reads;
+  out["uniform"] = {{"levels", as_json(answer.uniform)}, {"false_reads_per_absent_key", answer.uniform_false_reads}};
+  return out;
+}
+
+outcome<int> run_lsm(const options& given) {
+  const auto question = lsm_question_of(given);
+  if (!question) return failed(question.error());
+  const lsm_answer answer = allot(*question);
+  output out;
+  if (given.has(flag::json)) {
+    out.write_json(as_json(*question, answer));
+  } else {
+    write_levels(out, *question, answer, given);
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return 0;
+}
+
 outcome<int> run(const options& given) {
   if (!given.operands().empty()) {
     return fail_usage(
         fmt::format("takes no '{}': give numbers with -n, -p, --mem or --bits-per-key", given.operands().front()));
+  }
+  if (given.has(flag::lsm)) return run_lsm(given);
+  for (const auto& [id, name] : {std::pair{flag::levels, "--levels"}, std::pair{flag::lsm_keys, "--keys"},
+                                 std::pair{flag::size_ratio, "--size-ratio"}}) {
+    if (given.has(id)) return fail_usage(fmt::format("{} goes with --lsm: give that too, or leave it out", name));
   }
   auto question = question_of(given);
   if (!question) return failed(question.error());
@@ -207,6 +293,7 @@ constexpr std::array examples = {
     example{"bloomery plan -n 10M --mem 16MiB", "how often a filter of 16 MiB answers wrongly"},
     example{"bloomery plan -p 1% --mem 1Gi", "how many keys fit 1 GiB"},
     example{"bloomery plan -n 10M --plot", "with pictures: how the rate follows keys and bits, and k the rate"},
+    example{"bloomery plan --lsm --levels 5 --keys 1e9 --mem 1Gi", "bits for each level of a log-structured store"},
 };
 
 }  // namespace
@@ -217,15 +304,17 @@ const verb plan_verb = {
     .bit = on_plan,
     .summary = "say how large a filter must be, before it is built",
     .usage =
-        "[-n N] [-p P] [--mem SIZE] [--bits-per-key B] [--hashes K] [--kind KIND] [--layout LAYOUT] [--plot] [--json]",
+        "[-n N] [-p P] [--mem SIZE] [--bits-per-key B] [OPTIONS]\n"
+        "--lsm --levels L --keys N --mem SIZE [--size-ratio T] [OPTIONS]",
     .description =
-        "From what is known of the number of keys, the false-positive rate, the memory and the bits per key, works out "
-        "the "
-        "rest for every kind: memory, bits per key, k (bits that a key sets), expected false-positive rate, cache "
-        "lines "
-        "that a look-up touches, and what the kind can do.\n\n"
-        "Bits per key decide if given, else the rate, else the memory; what is given beside is a limit, and kinds that "
-        "break it say so. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.",
+        "From what is known of the number of keys, the false-positive rate, the memory and the bits per key, "
+        "works out the rest for every kind: memory, bits per key, k (bits that a key sets), expected rate, "
+        "cache lines that a look-up touches, and what the kind can do.\n\n"
+        "Bits per key decide if given, else the rate, else the memory; what is given beside is a limit, "
+        "and kinds that break it say so. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.\n\n"
+        "With --lsm, shares memory among the filters of a log-structured store, "
+        "so that a look-up of an absent key reads as few levels in vain as possible: "
+        "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",
     .examples = examples,
     .exit_codes = "0: at least one kind fits; 1: none fits; 2: error",
     .run = run,

@@ -223,6 +223,13 @@ TEST(Plan, AdvisesTheSmallerKindAtVeryLowRatesOnly) {
   EXPECT_FALSE(contains(run_tool({"plan", "-n", "1M", "-p", "1e-3"}).out, "the better choice"));
 }
 
+TEST(Plan, WarnsOfRatesThatFewMean) {
+  EXPECT_TRUE(contains(run_tool({"plan", "-n", "1M", "-p", "50%"}).out, "- A rate of 50.0 % is high"));
+  EXPECT_TRUE(contains(run_tool({"plan", "-n", "1M", "-p", "1e-12"}).out, "lower than almost any use needs"));
+  EXPECT_FALSE(contains(run_tool({"plan", "-n", "1M", "-p", "1%"}).out, "A rate of"));
+  EXPECT_FALSE(contains(run_tool({"plan", "-n", "1M", "-p", "1e-6"}).out, "A rate of"));
+}
+
 TEST(Plan, PlotsThreePicturesInAsciiWhenPiped) {
   const ran result = run_tool({"plan", "-n", "10M", "--plot"}, {"LC_ALL=C.UTF-8"});
   EXPECT_EQ(result.code, 0);
