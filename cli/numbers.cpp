@@ -193,8 +193,8 @@ std::string percent(double share) {
   if (value == 0.0) return "0 %";
   if (value >= 99.995) return fmt::format("{:.0f} %", value);
   if (value >= 0.001) {
-    // Three significant digits.
-    const int decimals = 2 - static_cast<int>(std::floor(std::log10(value)));
+    // Three significant digits, also of what rounds up to a power of ten: 0.99999 is 1.00.
+    const int decimals = 2 - static_cast<int>(std::floor(std::log10(value / 0.9995)));
     return fmt::format("{:.{}f} %", value, decimals < 0 ? 0 : decimals);
   }
   return fmt::format("{:.3g} %", value);

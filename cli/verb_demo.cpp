@@ -266,9 +266,9 @@ const verb demo_verb = {
     .usage = "[-n N] [--quick] [--json]",
     .description =
         "Builds a filter of ten million made-up URLs, asks it for a million that are in it and a million that are not, "
-        "weighs it against a std::unordered_set of the same URLs, looks at its fill, saves it to a temporary file and "
-        "asks "
-        "that, and at last puts in too many keys. Everything is measured while you watch.",
+        "weighs it against a std::unordered_set of the same URLs, looks at its fill, "
+        "saves it to a temporary file and asks that, and at last puts in too many keys. "
+        "Everything is measured while you watch.",
     .examples = examples,
     .exit_codes = "0: both promises kept (no key missed, false-positive rate as promised); 1: one was broken; 2: error",
     .run = run,

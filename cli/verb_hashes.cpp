@@ -249,11 +249,9 @@ const verb hashes_verb = {
     .summary = "list the hash functions, with what they cost here",
     .usage = "[--quick] [--json]",
     .description =
-        "Lists the hash functions that --hash takes: bits of the digest, seed, size of the secret key, and nanoseconds "
-        "per "
-        "key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a time). MD5, SHA-1 and "
-        "SHA-256 "
-        "are timed beside them, to show why filters do not use them.",
+        "Lists the hash functions that --hash takes: bits of the digest, seed, size of the secret key, "
+        "and nanoseconds per key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a time). "
+        "MD5, SHA-1 and SHA-256 are timed beside them, to show why filters do not use them.",
     .examples = examples,
     .exit_codes = "0: done; 2: error",
     .run = run,
