@@ -1,83 +1,56 @@
 // Every kind of the list: ns per key to add, to ask for absent and for present keys, in batches and one by one, at 1 %.
-// Counters: bits/key and measured FPR in per cent. Kinds for integers get every third integer, in random order.
+// Counters: bits/key and measured FPR in per cent. The chunks are those that `bloomery bench` times (kind_case.hpp).
 #include <benchmark/benchmark.h>
 
-#include <algorithm>
-#include <bit>
-#include <bloomery/kinds.hpp>
 #include <string>
-#include <vector>
+
+#include "bench/kind_case.hpp"
 
 namespace {
 
 using namespace bloomery;
 
-constexpr std::size_t batch = 32'768;
-
 template <class K>
-std::vector<std::uint64_t> keys_of(std::uint64_t count, std::uint64_t stream) {
-  std::vector<std::uint64_t> out(count);
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t mixed = mix64((i + 1) * 0x9e3779b97f4a7c15ULL + mix64(stream));
-    out[i] = K::info.integer_keys ? fast_range(mixed, count) * 3 + stream : mixed;
-  }
-  return out;
-}
-
-template <class K>
-K filled(const std::vector<std::uint64_t>& keys) {
-  auto filter = K::make({.keys = keys.size(), .fpr = 0.01});
-  filter->insert_batch(keys);
-  return std::move(*filter);
+bench::kind_case<K, std::uint64_t> case_of(benchmark::State& state) {
+  const hasher hash = K::info.integer_keys ? hasher::of(identity{}) : hasher();
+  auto made =
+      bench::kind_case<K, std::uint64_t>::make({.keys = static_cast<std::uint64_t>(state.range(0)), .fpr = 0.01}, hash);
+  made->start_fill();
+  return std::move(*made);
 }
 
 template <class K>
 void add(benchmark::State& state) {
-  const auto keys = keys_of<K>(static_cast<std::uint64_t>(state.range(0)), 1);
+  auto each = case_of<K>(state);
   for ([[maybe_unused]] auto _ : state) {
-    state.PauseTiming();
-    auto filter = K::make({.keys = keys.size(), .fpr = 0.01});
-    filter->clear();  // touches every page, so that the clock does not see them come
-    state.ResumeTiming();
-    for (std::size_t at = 0; at < keys.size(); at += batch) {
-      filter->insert_batch(std::span(keys).subspan(at, std::min(batch, keys.size() - at)));
-    }
-    state.PauseTiming();
-    state.counters["bits/key"] =
-        static_cast<double>(filter->memory_bytes()) * 8 / static_cast<double>(filter->keys().keys);
-    state.ResumeTiming();
+    double seconds = 0;
+    each.start_fill();
+    while (!each.is_full()) seconds += each.add_chunk();
+    state.SetIterationTime(seconds);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * state.range(0));
+  state.counters["bits/key"] = each.bits_per_key();
 }
 
 template <class K>
-void ask(benchmark::State& state, bool present, bool single) {
-  const auto keys = keys_of<K>(static_cast<std::uint64_t>(state.range(0)), 1);
-  const auto filter = filled<K>(keys);
-  const auto absent = keys_of<K>(std::max<std::uint64_t>(keys.size(), 4 * batch), 2);
-  const auto& queries = present ? keys : absent;
-  std::vector<std::uint64_t> mask(batch / 64);
+void ask(benchmark::State& state, bench::ask_with how, bench::ask_for which) {
+  auto each = case_of<K>(state);
+  while (!each.is_full()) each.add_chunk();
   std::uint64_t asked = 0;
-  std::uint64_t positives = 0;
-  std::size_t at = 0;
   for ([[maybe_unused]] auto _ : state) {
-    const auto group = std::span(queries).subspan(at, batch);
-    if (single) {
-      for (const std::uint64_t key : group) positives += filter.may_contain(key) ? 1U : 0U;
-    } else {
-      filter.may_contain_batch(group, mask);
-      for (const std::uint64_t word : mask) positives += static_cast<std::uint64_t>(std::popcount(word));
-    }
-    asked += batch;
-    at = at + 2 * batch <= queries.size() ? at + batch : 0;
+    state.SetIterationTime(each.ask_chunk(how, which));
+    asked += bench::chunk_keys;
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(asked));
-  state.counters[present ? "found%" : "FPR%"] = 100.0 * static_cast<double>(positives) / static_cast<double>(asked);
+  const double share = static_cast<double>(each.hits()) / static_cast<double>(asked);
+  state.counters[which == bench::ask_for::present ? "found%" : "FPR%"] = 100.0 * share;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  using enum bench::ask_with;
+  using enum bench::ask_for;
   enable_bitmap();
   for_each_type(kind_list{}, [](auto tag) {
     using kind = typename decltype(tag)::type;
@@ -85,10 +58,14 @@ int main(int argc, char** argv) {
     for (const std::int64_t keys : {1'000'000, 10'000'000, 100'000'000}) {
       // A hundred million random inserts into a bitmap take minutes and say nothing new.
       if (kind::info.integer_keys && keys > 10'000'000) continue;
-      benchmark::RegisterBenchmark((name + "/add").c_str(), add<kind>)->Arg(keys)->Unit(benchmark::kMillisecond);
-      benchmark::RegisterBenchmark((name + "/absent").c_str(), ask<kind>, false, false)->Arg(keys);
-      benchmark::RegisterBenchmark((name + "/present").c_str(), ask<kind>, true, false)->Arg(keys);
-      benchmark::RegisterBenchmark((name + "/absent_single").c_str(), ask<kind>, false, true)->Arg(keys);
+      const auto named = [&](const char* what, auto function, auto... arguments) {
+        benchmark::RegisterBenchmark((name + what).c_str(), function, arguments...)->Arg(keys)->UseManualTime();
+      };
+      named("/add", add<kind>);
+      named("/absent", ask<kind>, batch, absent);
+      named("/present", ask<kind>, batch, present);
+      named("/absent_single", ask<kind>, single, absent);
+      named("/absent_dependent", ask<kind>, dependent, absent);
     }
   });
   benchmark::Initialize(&argc, argv);

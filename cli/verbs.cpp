@@ -17,6 +17,7 @@ constexpr std::array list = {
     &plan_verb,    //
     &kinds_verb,   //
     &hashes_verb,  //
+    &bench_verb,   //
     &demo_verb,    //
     &help_verb,    //
 };

@@ -1,0 +1,298 @@
+#include "cli/bench.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <atomic>
+#include <bloomery/core/cpu.hpp>
+#include <bloomery/version.hpp>
+#include <fstream>
+#include <thread>
+
+#include "cli/progress.hpp"
+#include "cli/sizes.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+constexpr double usual_fpr = 0.01;
+constexpr bench::effort usual_effort{.add_keys = 3'000'000, .ask_chunks = 40, .probes = 1'000'000};
+constexpr bench::effort quick_effort{.add_keys = 200'000, .ask_chunks = 5, .probes = 100'000};
+// All hashes at this size take seconds; more only for the one that is named.
+constexpr std::uint64_t most_hash_keys = 1'000'000;
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string line;
+  while (std::getline(file, line)) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const std::size_t colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+std::string machine_text() {
+  return fmt::format("{}, {} threads, {}; bloomery {}", processor_name(), std::thread::hardware_concurrency(),
+                     isa_name(active_isa()), version);
+}
+
+// Keyed hashes get some key: it changes no figure.
+result<hasher> hasher_for(const hash_info& info) {
+  const std::vector<std::byte> key(info.key_bytes, std::byte{0x5a});
+  return hasher::make(info.name, 0, key);
+}
+
+bool go_together(const kind_info& kind, const hash_info& hash) {
+  return kind.integer_keys == (hash.id == identity::info.id);
+}
+
+const hash_info& hash_for(const kind_info& kind, const bench_request& request) {
+  if (request.hash != nullptr) return *request.hash;
+  return kind.integer_keys ? identity::info : xxh3::info;
+}
+
+// Calls f(std::type_identity<K>{}) for the kind with this info.
+template <class F>
+outcome<void> with_kind(const kind_info& kind, F&& f) {
+  outcome<void> done;
+  any_type(kind_list{}, [&](auto tag) {
+    if (decltype(tag)::type::info.id != kind.id) return false;
+    done = f(tag);
+    return true;
+  });
+  return done;
+}
+
+// Calls f with a case of the digest width that the size asks for.
+template <filter_kind K, class F>
+outcome<void> with_case(const bench::case_size& size, const hasher& hash, const bench::key_source* source, F&& f) {
+  const auto plan = K::plan({.keys = size.keys, .fpr = size.fpr}, {});
+  if (!plan) return fail_parameter(plan.error());
+  const auto run = [&](auto made) -> outcome<void> {
+    if (!made) return fail_error(made.error());
+    f(*made);
+    return {};
+  };
+  if constexpr (wide_kind<K>) {
+    if (plan->digest_bits == 128) return run(bench::kind_case<K, digest128>::make(size, hash, source));
+  }
+  return run(bench::kind_case<K, std::uint64_t>::make(size, hash, source));
+}
+
+// ---- kinds -----------------------------------------------------------------------------------------------------------
+
+struct kind_plan {
+  const kind_info* kind;
+  bench::case_size size;
+};
+
+std::vector<kind_plan> plan_kinds(const bench_request& request) {
+  std::vector<kind_plan> out;
+  for_each_type(kind_list{}, [&](auto tag) {
+    const kind_info& kind = decltype(tag)::type::info;
+    if (request.kind != nullptr && request.kind->id != kind.id) return;
+    if (request.hash != nullptr && !go_together(kind, *request.hash)) return;
+    for (const bench::case_size& size : request.sizes) {
+      // The rate is nothing to an exact kind.
+      const bool again = kind.exact && !out.empty() && out.back().kind == &kind && out.back().size.keys == size.keys;
+      if (!again) out.push_back({&kind, size});
+    }
+  });
+  return out;
+}
+
+outcome<void> check_plans(const std::vector<kind_plan>& plans) {
+  for (const kind_plan& each : plans) {
+    const auto plan = plan_kind(*each.kind, {.keys = each.size.keys, .fpr = each.size.fpr});
+    if (!plan) return fail_parameter(plan.error());
+    if (auto fits = check_memory(plan->memory_bytes); !fits) return fits;
+  }
+  return {};
+}
+
+std::uint64_t work_of(const kind_plan& plan, const bench_request& request) {
+  constexpr std::uint64_t ways_to_ask = 5;
+  return std::max(plan.size.keys, request.effort.add_keys) + request.effort.probes +
+         ways_to_ask * request.effort.ask_chunks * bench::chunk_keys;
+}
+
+outcome<void> measure_kinds(const options& given, const bench_request& request, bench_report& report) {
+  const std::vector<kind_plan> plans = plan_kinds(request);
+  if (auto fits = check_plans(plans); !fits) return fits;
+  std::uint64_t total = 0;
+  for (const kind_plan& plan : plans) total += work_of(plan, request);
+  progress line(given, "timing kinds", total);
+  std::uint64_t before = 0;
+  std::uint64_t keys = 0;
+  for (const kind_plan& plan : plans) {
+    kind_row row{.kind = plan.kind, .hash = &hash_for(*plan.kind, request), .size = plan.size};
+    const auto hash = hasher_for(*row.hash);
+    if (!hash) return fail_error(hash.error());
+    const std::uint64_t share = work_of(plan, request);
+    std::uint64_t done = 0;
+    const auto measured = with_kind(*plan.kind, [&](auto tag) {
+      return with_case<typename decltype(tag)::type>(plan.size, *hash, nullptr, [&](auto& each) {
+        row.figures = bench::measure(each, request.effort, [&](std::uint64_t more) {
+          done += more;
+          keys += more;
+          line.update(before + std::min(done, share), keys);
+        });
+      });
+    });
+    if (!measured) return measured;
+    before += share;
+    report.kinds.push_back(std::move(row));
+  }
+  return {};
+}
+
+// ---- hashes ----------------------------------------------------------------------------------------------------------
+
+// One that takes all positions from one word of the digest and one that steps through it, unless a kind was named.
+std::vector<const kind_info*> kinds_for_hashes(const bench_request& request) {
+  if (request.kind == nullptr) return {&blocked::info, &bloom::info};
+  return {request.kind};
+}
+
+std::string refusal(const hash_info& hash, const bench_request& request, const std::vector<const kind_info*>& kinds) {
+  for (const kind_info* kind : kinds) {
+    const auto plan = plan_kind(*kind, {.keys = request.hash_size.keys, .fpr = request.hash_size.fpr});
+    if (!plan) continue;
+    const auto fits = check_hash_bits(hash, plan->keys, plan->fpr, plan->digest_bits);
+    if (!fits) return std::string(describe(fits.error()).view());
+  }
+  return {};
+}
+
+std::vector<hash_row> plan_hashes(const bench_request& request, const std::vector<const kind_info*>& kinds) {
+  std::vector<hash_row> rows;
+  for_each_type(hash_list{}, [&](auto tag) {
+    const hash_info& hash = decltype(tag)::type::info;
+    if (request.hash != nullptr && request.hash->id != hash.id) return;
+    hash_row row{.hash = &hash};
+    for (const bench::hard_key_set& keys : bench::hard_key_sets) {
+      for (const kind_info* kind : kinds) {
+        if (go_together(*kind, hash)) row.cells.push_back({.keys = &keys, .kind = kind});
+      }
+    }
+    if (!row.cells.empty()) row.refused = refusal(hash, request, kinds);
+    rows.push_back(std::move(row));
+  });
+  return rows;
+}
+
+outcome<void> measure_cell(const bench_request& request, const hasher& hash, hash_cell& cell) {
+  constexpr std::uint64_t many_keys = 100'000;  // one filter of so many is as good as the mean of many smaller ones
+  constexpr std::uint64_t most_fills = 1000;
+  const std::uint64_t fills = bench::fills_for(request.hash_size.keys, many_keys, most_fills);
+  const bench::sequence_keys source(*cell.keys, request.hash_size.keys, request.hash_probes);
+  return with_kind(*cell.kind, [&](auto tag) {
+    return with_case<typename decltype(tag)::type>(request.hash_size, hash, &source, [&](auto& each) {
+      cell.absent = each.count_hits(fills, request.hash_probes);
+    });
+  });
+}
+
+// The cells are shared out among threads; what they count does not depend on how.
+class cell_pool {
+ public:
+  cell_pool(const bench_request& request, std::vector<hash_row>& rows) : request_(&request) {
+    for (hash_row& row : rows) {
+      for (hash_cell& cell : row.cells) tasks_.push_back({row.hash, &cell});
+    }
+    failures_.resize(tasks_.size());
+  }
+
+  outcome<void> run(const options& given) {
+    const std::uint64_t each = request_->hash_size.keys + request_->hash_probes;
+    progress line(given, "rates of hashes", tasks_.size() * each);
+    const auto work = [&](bool shows) {
+      for (std::size_t at = next_++; at < tasks_.size(); at = next_++) {
+        const auto hash = hasher_for(*tasks_[at].hash);
+        failures_[at] = hash ? measure_cell(*request_, *hash, *tasks_[at].cell) : fail_error(hash.error());
+        const std::uint64_t done = ++done_ * each;
+        if (shows) line.update(done, done);
+      }
+    };
+    std::vector<std::thread> others;
+    for (std::uint64_t i = 1; i < std::min<std::uint64_t>(request_->threads, tasks_.size()); ++i) {
+      others.emplace_back(work, false);
+    }
+    work(true);
+    for (std::thread& other : others) other.join();
+    for (const outcome<void>& failure : failures_) {
+      if (!failure) return failure;
+    }
+    return {};
+  }
+
+ private:
+  struct task {
+    const hash_info* hash;
+    hash_cell* cell;
+  };
+  const bench_request* request_;
+  std::vector<task> tasks_;
+  std::vector<outcome<void>> failures_;
+  std::atomic<std::size_t> next_ = 0;
+  std::atomic<std::uint64_t> done_ = 0;
+};
+
+outcome<void> measure_hashes(const options& given, const bench_request& request, bench_report& report) {
+  const bool integers = (request.kind != nullptr && request.kind->integer_keys) ||
+                        (request.hash != nullptr && request.hash->id == identity::info.id);
+  if (integers) return {};  // nothing is hashed
+  report.hash_kinds = kinds_for_hashes(request);
+  report.hashes = plan_hashes(request, report.hash_kinds);
+  for (hash_row& row : report.hashes) {
+    const auto hash = hasher_for(*row.hash);
+    if (!hash) return fail_error(hash.error());
+    row.ns = bench::hash_ns_per_key(*hash, request.effort.ask_chunks);
+  }
+  return cell_pool(request, report.hashes).run(given);
+}
+
+}  // namespace
+
+outcome<bench_request> bench_request::from(const options& given) {
+  bench_request out;
+  if (given.has(flag::kind)) out.kind = find_kind(given.text(flag::kind));
+  if (given.has(flag::hash)) out.hash = find_hash(given.text(flag::hash));
+  if (out.kind != nullptr && out.hash != nullptr && !go_together(*out.kind, *out.hash)) {
+    return fail_usage(
+        out.kind->integer_keys
+            ? fmt::format("kind {} takes integer keys and hash identity, not {}", out.kind->name, out.hash->name)
+            : fmt::format("hash identity is for kinds of integer keys, not for {}", out.kind->name));
+  }
+  out.quick = given.has(flag::quick);
+  out.effort = out.quick ? quick_effort : usual_effort;
+  const double fpr = given.real(flag::fpr).value_or(usual_fpr);
+  if (const auto keys = given.count(flag::capacity)) {
+    out.sizes = {{*keys, fpr}};
+  } else if (out.quick) {
+    out.sizes = {{1'000, fpr}, {100'000, fpr}};
+  } else {
+    out.sizes = {{1'000, fpr}, {100'000, fpr}, {1'000'000, fpr}, {10'000'000, fpr}};
+    // Without a rate, a far smaller one too, at one size.
+    if (!given.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, usual_fpr / 100});
+  }
+  const std::uint64_t hash_keys = given.count(flag::capacity).value_or(out.quick ? 20'000 : 100'000);
+  out.hash_size = {out.hash == nullptr ? std::min(hash_keys, most_hash_keys) : hash_keys, fpr};
+  // Enough that so many false positives are to be expected, within reason.
+  const double expected = out.quick ? 400 : 2000;
+  constexpr double most_probes = 2'000'000;
+  out.hash_probes = static_cast<std::uint64_t>(std::min(most_probes, std::max(100 * expected, expected / fpr)));
+  out.threads = given.count(flag::jobs).value_or(std::max(1U, std::thread::hardware_concurrency()));
+  return out;
+}
+
+outcome<bench_report> run_bench(const options& given, const bench_request& request) {
+  bench_report report;
+  report.machine = machine_text();
+  if (auto done = measure_kinds(given, request, report); !done) return failed(done.error());
+  if (auto done = measure_hashes(given, request, report); !done) return failed(done.error());
+  return report;
+}
+
+}  // namespace bloomery::cli
