@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <limits>
@@ -47,7 +49,8 @@ struct byte_source::gzip_unpacker final : unpacker {
 
   static constexpr int gzip_window_bits = 15 + 16;
 
-  // Between members: true when another one follows, false at the end. Zeros behind the last one are padding of tapes.
+  // Between members: true when another one follows, false at the end or when starved. Zeros behind the last one are
+  // padding of tapes.
   outcome<bool> next_member(byte_source& from) {
     while (true) {
       const std::string_view left = from.left();
@@ -60,7 +63,7 @@ struct byte_source::gzip_unpacker final : unpacker {
       const auto more = from.refill();
       if (!more) return failed(more.error());
       if (*more) continue;
-      if (from.left().empty()) return false;
+      if (from.starved_ || from.left().empty()) return false;
       return fail_file(from.name(), "has other bytes behind its gzip data: is it two files in one?");
     }
   }
@@ -74,9 +77,18 @@ struct byte_source::gzip_unpacker final : unpacker {
     stream.next_out = reinterpret_cast<Bytef*>(to.data());
     stream.avail_out = room;
     while (stream.avail_out == room) {
+      if (between) {
+        const auto another = next_member(from);
+        if (!another) return failed(another.error());
+        ended = !*another && !from.starved_;
+        if (!*another) break;
+        between = false;
+        inflateReset(&stream);
+      }
       if (from.left().empty()) {
         const auto more = from.refill();
         if (!more) return failed(more.error());
+        if (!*more && from.starved_) break;
         if (!*more) return fail_file(from.name(), "its gzip data is cut short: copy it again");
       }
       stream.next_in = reinterpret_cast<Bytef*>(from.packed_.data() + from.at_);
@@ -84,13 +96,7 @@ struct byte_source::gzip_unpacker final : unpacker {
       const int code = inflate(&stream, Z_NO_FLUSH);
       from.at_ = from.packed_.size() - stream.avail_in;
       if (code == Z_STREAM_END) {
-        const auto another = next_member(from);
-        if (!another) return failed(another.error());
-        if (!*another) {
-          ended = true;
-          break;
-        }
-        inflateReset(&stream);
+        between = true;
       } else if (code != Z_OK && code != Z_BUF_ERROR) {
         return fail_file(from.name(),
                          fmt::format("its gzip data is damaged: {}", stream.msg == nullptr ? "?" : stream.msg));
@@ -101,6 +107,7 @@ struct byte_source::gzip_unpacker final : unpacker {
 
   z_stream stream{};
   bool started = false;
+  bool between = false;  // behind the end of a member
   bool ended = false;
 };
 
@@ -119,7 +126,7 @@ struct byte_source::zstd_unpacker final : unpacker {
         const auto more = from.refill();
         if (!more) return failed(more.error());
         if (!*more) {
-          if (inside) return fail_file(from.name(), "its zstd data is cut short: copy it again");
+          if (inside && !from.starved_) return fail_file(from.name(), "its zstd data is cut short: copy it again");
           return std::size_t{0};
         }
       }
@@ -144,6 +151,9 @@ byte_source::byte_source(byte_source&& other) noexcept { *this = std::move(other
 
 byte_source& byte_source::operator=(byte_source&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
+  wake_ = other.wake_;
+  regular_ = other.regular_;
+  starved_ = other.starved_;
   name_ = std::move(other.name_);
   taken_ = other.taken_;
   packed_ = std::move(other.packed_);
@@ -166,15 +176,18 @@ outcome<byte_source::facts> byte_source::stat(const std::string& path) {
   return facts{true, static_cast<std::uint64_t>(status.st_size)};
 }
 
-outcome<byte_source> byte_source::open(const std::string& path) {
+outcome<byte_source> byte_source::open(const std::string& path, int wake) {
   byte_source source;
+  source.wake_ = wake;
   source.name_ = path == "-" ? "standard input" : path;
-  source.descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY);
+  // O_NONBLOCK: opening a named pipe does not wait for its writer; reading does, where it can be woken.
+  source.descriptor_ = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (source.descriptor_ < 0) return fail_file(source.name_, fmt::format("cannot open: {}", std::strerror(errno)));
   struct stat status {};
   if (fstat(source.descriptor_, &status) == 0 && S_ISDIR(status.st_mode)) {
     return fail_file(source.name_, make_error(errc::is_directory));
   }
+  source.regular_ = S_ISREG(status.st_mode);
   // A hint only: whether it is taken does not matter.
   posix_fadvise(source.descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
   if (auto found = source.detect(); !found) return failed(found.error());
@@ -195,14 +208,32 @@ outcome<void> byte_source::detect() {
   return {};
 }
 
+outcome<bool> byte_source::wait_for_bytes() {
+  if (regular_) return true;
+  while (true) {
+    std::array<pollfd, 2> watched = {pollfd{descriptor_, POLLIN, 0}, pollfd{wake_, POLLIN, 0}};
+    // A negative descriptor is passed over. What cannot be watched is left to read(), which says why.
+    const int ready = poll(watched.data(), watched.size(), patience_ == patience::now ? 0 : -1);
+    if (ready < 0 && errno == EINTR) continue;
+    if (ready < 0 || watched[0].revents != 0) return true;
+    if (watched[1].revents != 0) return fail_quiet();
+    starved_ = true;
+    return false;
+  }
+}
+
 outcome<std::size_t> byte_source::read_raw(std::span<char> to) {
   while (true) {
+    const auto ready = wait_for_bytes();
+    if (!ready) return failed(ready.error());
+    if (!*ready) return std::size_t{0};
     const ssize_t count = ::read(descriptor_, to.data(), to.size());
     if (count >= 0) {
       taken_ += static_cast<std::uint64_t>(count);
       return static_cast<std::size_t>(count);
     }
-    if (errno != EINTR) return fail_file(name_, fmt::format("cannot read: {}", std::strerror(errno)));
+    if (errno != EINTR && errno != EAGAIN)
+      return fail_file(name_, fmt::format("cannot read: {}", std::strerror(errno)));
   }
 }
 
@@ -217,7 +248,9 @@ outcome<bool> byte_source::refill() {
   return *count != 0;
 }
 
-outcome<std::size_t> byte_source::read(std::span<char> to) {
+outcome<std::size_t> byte_source::read(std::span<char> to, patience how) {
+  patience_ = how;
+  starved_ = false;
   if (unpacker_ != nullptr) return unpacker_->read(*this, to);
   if (const std::string_view rest = left(); !rest.empty()) {
     const std::size_t count = std::min(rest.size(), to.size());

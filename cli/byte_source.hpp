@@ -2,6 +2,10 @@
 //
 // gzip and zstd are recognised by their first bytes; files of several members or frames are one stream, as their own
 // tools have it. Input that ends in the middle of compressed data is an error, not a short input.
+//
+// Reading from a pipe or a terminal can last for ever. Two things make that bearable: a read that does not wait gives
+// what is there, so that lines can be answered while the next ones are still to come; and a waiting read ends, with a
+// quiet problem, as soon as the descriptor given to open() becomes readable.
 #pragma once
 
 #include <cstddef>
@@ -27,14 +31,19 @@ class byte_source {
   static outcome<facts> stat(const std::string& path);
 
   byte_source() = default;
-  // "-" is standard input.
-  static outcome<byte_source> open(const std::string& path);
+  // "-" is standard input. `wake` is -1, or a descriptor that ends waiting when it is readable.
+  static outcome<byte_source> open(const std::string& path, int wake = -1);
   byte_source(byte_source&& other) noexcept;
   byte_source& operator=(byte_source&& other) noexcept;
   ~byte_source();
 
-  // Some bytes, as soon as there are any; 0 at the end.
-  outcome<std::size_t> read(std::span<char> to);
+  enum class patience : std::uint8_t { wait, now };
+  // Some bytes, as soon as there are any; 0 at the end. With `now` also 0 when none are there yet: see is_starved.
+  outcome<std::size_t> read(std::span<char> to, patience how = patience::wait);
+  // Whether the last read gave nothing because nothing was there, not because of the end.
+  [[nodiscard]] bool is_starved() const { return starved_; }
+
+  void set_wake(int descriptor) { wake_ = descriptor; }
 
   // For messages: the path, or "standard input".
   [[nodiscard]] const std::string& name() const { return name_; }
@@ -51,12 +60,18 @@ class byte_source {
   struct zstd_unpacker;
 
   outcome<void> detect();
-  // Refills `packed_` behind what is left in it; false at the end of the file.
+  // Refills `packed_` behind what is left in it; false at the end of the file, or when starved.
   outcome<bool> refill();
   outcome<std::size_t> read_raw(std::span<char> to);
+  // False when starved. Regular files are always ready.
+  outcome<bool> wait_for_bytes();
   [[nodiscard]] std::string_view left() const { return std::string_view(packed_).substr(at_); }
 
   int descriptor_ = -1;
+  int wake_ = -1;
+  bool regular_ = false;
+  bool starved_ = false;
+  patience patience_ = patience::wait;
   std::string name_;
   std::uint64_t taken_ = 0;
   std::string packed_;  // raw bytes that were read and not yet used

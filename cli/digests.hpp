@@ -1,4 +1,4 @@
-// cli/digests.hpp: keys in, digests out: what every verb that reads keys does.
+// cli/digests.hpp: keys in, digests out, on all processors: what every verb that reads keys does.
 //
 //     digest_stream stream(std::move(*reader), hash, filter.digest_bits());
 //     while (true) {
@@ -7,12 +7,28 @@
 //       auto changed = stream.is_wide() ? filter.insert(stream.wide()) : filter.insert(stream.narrow());
 //       stream.records()[i]                        // the record of digest i
 //     }
+//
+// Threads read chunks of the input one after the other and split, extract and hash them side by side; the caller gets
+// them in the order of the input, so what it does does not depend on their number. A verb can give them work of its own
+// for every chunk, done after hashing, such as asking a filter and writing the answers into chunk.text:
+//
+//     digest_stream stream(std::move(*reader), hash, bits, [&](key_chunk& chunk) { ... });   // many threads at once
+//     auto chunk = stream.take();                  // in order; nullptr at the end
+//     out.write((*chunk)->text);
+//     stream.give_back(std::move(*chunk));         // its memory is used again
+//
+// -j N is the number of threads beside the caller's; with -j 1 there are none and the caller does everything, as it
+// does for the first chunk in any case: short input is not worth a thread. A bounded number of chunks is under way. A
+// failure, be it of reading, of a record or of the verb's work, comes behind all chunks before it. Destruction stops
+// the threads, also when one of them waits for input that does not come.
 #pragma once
 
 #include <bloomery/hash/hasher.hpp>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <span>
-#include <vector>
+#include <string_view>
 
 #include "cli/keys.hpp"
 
@@ -20,40 +36,35 @@ namespace bloomery::cli {
 
 class digest_stream {
  public:
-  digest_stream(key_reader reader, const hasher& hash, unsigned digest_bits)
-      : reader_(std::move(reader)), hash_(hash), wide_digests_(digest_bits == 128) {}
+  using work = std::function<void(key_chunk&)>;
 
-  // False at the end of all input. What the spans below hold is valid until the next call.
-  outcome<bool> next() {
-    auto more = reader_.next(batch_);
-    if (!more || !*more) return more;
-    keys_.clear();
-    for (const record& each : batch_.records) keys_.push_back(each.key);
-    if (wide_digests_) {
-      wide_.resize(keys_.size());
-      hash_.digests_wide(keys_, wide_);
-    } else {
-      narrow_.resize(keys_.size());
-      hash_.digests(keys_, narrow_);
-    }
-    return true;
-  }
+  digest_stream(key_reader reader, const hasher& hash, unsigned digest_bits, work extra = {});
+  digest_stream(digest_stream&& other) noexcept;
+  digest_stream& operator=(digest_stream&& other) noexcept;
+  ~digest_stream();
 
-  [[nodiscard]] bool is_wide() const { return wide_digests_; }
-  [[nodiscard]] std::span<const std::uint64_t> narrow() const { return narrow_; }
-  [[nodiscard]] std::span<const digest128> wide() const { return wide_; }
-  [[nodiscard]] std::span<const record> records() const { return batch_.records; }
-  [[nodiscard]] std::span<const std::string_view> keys() const { return keys_; }
-  [[nodiscard]] const key_reader& reader() const { return reader_; }
+  // The next chunk, or nullptr at the end of all input. Chunks are never empty.
+  outcome<std::unique_ptr<key_chunk>> take();
+  void give_back(std::unique_ptr<key_chunk> chunk);
+
+  // False at the end of all input. What the functions below give is valid until the next call.
+  outcome<bool> next();
+  [[nodiscard]] const key_chunk& chunk() const { return *chunk_; }
+  [[nodiscard]] std::size_t size() const { return chunk_->size(); }
+  [[nodiscard]] std::span<const std::uint64_t> narrow() const { return chunk_->narrow; }
+  [[nodiscard]] std::span<const digest128> wide() const { return chunk_->wide; }
+  [[nodiscard]] record_view records() const { return chunk_->records(); }
+  [[nodiscard]] std::span<const std::string_view> keys() const { return chunk_->keys; }
+
+  [[nodiscard]] bool is_wide() const { return wide_; }
+  // For what it knows of the input, and how much of it was given out.
+  [[nodiscard]] const key_reader& reader() const;
 
  private:
-  key_reader reader_;
-  hasher hash_;
-  bool wide_digests_;
-  key_batch batch_;
-  std::vector<std::string_view> keys_;
-  std::vector<std::uint64_t> narrow_;
-  std::vector<digest128> wide_;
+  class pipeline;
+  std::unique_ptr<pipeline> pipeline_;
+  std::unique_ptr<key_chunk> chunk_;
+  bool wide_ = false;
 };
 
 }  // namespace bloomery::cli

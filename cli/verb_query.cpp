@@ -54,7 +54,7 @@ void print_lines(output& out, const digest_stream& stream, std::span<const std::
 outcome<tally> ask_all(const options& given, const opened_filter& opened, digest_stream& stream, output& out) {
   const selection what(given);
   progress line(given, "asking", stream.reader().total_bytes());
-  std::array<std::uint64_t, mask_words(key_reader::batch_records)> mask{};
+  std::vector<std::uint64_t> mask;
   tally so_far;
   while (true) {
     const auto more = stream.next();
@@ -64,13 +64,14 @@ outcome<tally> ask_all(const options& given, const opened_filter& opened, digest
       return failed(more.error());
     }
     if (!*more) return so_far;
+    mask.resize(mask_words(stream.size()));
     if (auto asked = ask(opened.filter, stream, mask); !asked) return fail_file(opened.name, asked.error());
     const std::size_t count = stream.records().size();
     so_far.keys += count;
     for (std::size_t i = 0; i < count; ++i) so_far.present += bit_of(mask, i) ? 1 : 0;
     if (what.lines) print_lines(out, stream, mask, what);
     // Short batches come from slow input, behind which somebody may be waiting.
-    if (what.lines && count < key_reader::batch_records) {
+    if (what.lines && stream.chunk().waited) {
       if (auto done = out.flush(); !done) return failed(done.error());
     }
     if (out.is_broken() || (what.silent && what.selected(so_far) != 0)) return so_far;

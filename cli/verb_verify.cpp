@@ -73,16 +73,17 @@ class seen_keys {
   std::vector<std::uint64_t> prints_;
 };
 
-using answer_mask = std::array<std::uint64_t, mask_words(key_reader::batch_records)>;
+using answer_mask = std::vector<std::uint64_t>;
 
 outcome<void> ask_keys(const options& given, const opened_filter& opened, digest_stream& stream, seen_keys& seen,
                        findings& found) {
   progress line(given, "asking for the keys", stream.reader().total_bytes());
-  answer_mask mask{};
+  answer_mask mask;
   while (true) {
     const auto more = stream.next();
     if (!more) return failed(more.error());
     if (!*more) break;
+    mask.resize(mask_words(stream.size()));
     if (auto asked = ask(opened.filter, stream, mask); !asked) return fail_file(opened.name, asked.error());
     const auto records = stream.records();
     found.keys += records.size();
@@ -134,7 +135,7 @@ std::uint64_t hits_in(std::span<const std::uint64_t> mask, std::size_t count) {
 // How many of these keys the filter claims to hold.
 outcome<std::uint64_t> count_hits(const opened_filter& opened, const hasher& hash,
                                   std::span<const std::string_view> keys) {
-  answer_mask mask{};
+  answer_mask mask(mask_words(keys.size()));
   result<void> asked;
   if (opened.filter.digest_bits() == 128) {
     std::vector<digest128> digests(keys.size());
@@ -179,7 +180,7 @@ outcome<void> ask_absent(const options& given, const opened_filter& opened, cons
     if (!more) return failed(more.error());
     if (!*more) return {};
     keys.clear();
-    for (const record& each : batch.records) {
+    for (const record& each : batch.records()) {
       if (seen.contains(each.key)) {
         ++found.not_absent;
       } else {

@@ -86,11 +86,23 @@ TEST_F(KeyInput, NulTerminatedKeysMayHoldNewlines) {
 }
 
 TEST_F(KeyInput, AFieldIsItsPlainBytes) {
-  build("f", "1\tann\tx\n2\tbob\ty\n3\n", {"-f", "2"});
-  EXPECT_EQ(present("f", {"ann", "bob", "", "1"}), "1110") << "a missing field is empty";
+  build("f", "1\tann\tx\n2\tbob\ty\n3\t\n", {"-f", "2"});
+  EXPECT_EQ(present("f", {"ann", "bob", "", "1"}), "1110") << "a field may be empty";
   build("g", "1:ann:x\n", {"-d", ":", "-f", "3"});
   EXPECT_EQ(present("g", {"x", "ann"}), "10");
   EXPECT_EQ(run({"query", "-f", "2", "f"}, "9\tann\n9\teve\n").out, "9\tann\n") << "the whole line is printed";
+}
+
+TEST_F(KeyInput, AMissingFieldIsAnErrorWithItsLine) {
+  expect_error({"build", "-o", "f", "-f", "4"}, "bloomery: standard input: line 3 has 2 fields, there is no field 4",
+               "1\t2\t3\t4\n1\t2\t3\t4\t5\n1\t2\n");
+  expect_error({"build", "-o", "f", "-f", "1,2"}, "bloomery: standard input: line 2 has 1 field, there is no field 2",
+               "1\t2\n\n");
+  expect_error({"build", "-o", "f", "--csv", "--header", "-f", "mail"},
+               "bloomery: standard input: line 4 has 1 field, there is no field 2 (mail)", "id,mail\n1,\"x\ny\"\n2\n");
+  expect_error({"build", "-o", "f", "-0", "-d", ":", "-f", "2"},
+               "bloomery: standard input: record 2 has 1 field, there is no field 2", "a:b\0c\0"s);
+  EXPECT_FALSE(exists("f"));
 }
 
 TEST_F(KeyInput, SeveralFieldsAreATupleOfTheLibrary) {
