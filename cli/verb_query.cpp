@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
-#include <vector>
 
 #include "cli/digests.hpp"
 #include "cli/filters.hpp"
@@ -37,24 +36,25 @@ struct selection {
   }
 };
 
-void print_lines(output& out, const digest_stream& stream, std::span<const std::uint64_t> mask, const selection& what) {
-  const auto records = stream.records();
+// Done by the threads: asks for the keys of a chunk, counts those that may be present and writes the lines to print.
+void answer(const opened_filter& opened, const selection& what, char terminator, key_chunk& chunk) {
+  chunk.mask.resize(mask_words(chunk.size()));
+  const auto asked = opened.filter.digest_bits() == 128 ? opened.filter.may_contain(chunk.wide, chunk.mask)
+                                                        : opened.filter.may_contain(chunk.narrow, chunk.mask);
+  if (!asked) return chunk.fail(fail_file(opened.name, asked.error()).value());
+  const auto records = chunk.records();
   for (std::size_t i = 0; i < records.size(); ++i) {
-    const bool present = bit_of(mask, i);
-    if (what.mark) {
-      out.write(present ? "1\t" : "0\t");
-    } else if (present == what.invert) {
-      continue;
-    }
-    out.write(records[i].text);
-    out.write(stream.reader().terminator());
+    const bool present = bit_of(chunk.mask, i);
+    chunk.tally += present ? 1 : 0;
+    if (!what.lines || (!what.mark && present == what.invert)) continue;
+    if (what.mark) chunk.text.append(present ? "1\t" : "0\t");
+    chunk.text.append(records.text(i)).push_back(terminator);
   }
 }
 
-outcome<tally> ask_all(const options& given, const opened_filter& opened, digest_stream& stream, output& out) {
+outcome<tally> ask_all(const options& given, digest_stream& stream, output& out) {
   const selection what(given);
   progress line(given, "asking", stream.reader().total_bytes());
-  std::vector<std::uint64_t> mask;
   tally so_far;
   while (true) {
     const auto more = stream.next();
@@ -64,13 +64,9 @@ outcome<tally> ask_all(const options& given, const opened_filter& opened, digest
       return failed(more.error());
     }
     if (!*more) return so_far;
-    mask.resize(mask_words(stream.size()));
-    if (auto asked = ask(opened.filter, stream, mask); !asked) return fail_file(opened.name, asked.error());
-    const std::size_t count = stream.records().size();
-    so_far.keys += count;
-    for (std::size_t i = 0; i < count; ++i) so_far.present += bit_of(mask, i) ? 1 : 0;
-    if (what.lines) print_lines(out, stream, mask, what);
-    // Short batches come from slow input, behind which somebody may be waiting.
+    so_far.keys += stream.size();
+    so_far.present += stream.chunk().tally;
+    out.write(stream.chunk().text);
     if (what.lines && stream.chunk().waited) {
       if (auto done = out.flush(); !done) return failed(done.error());
     }
@@ -95,9 +91,12 @@ outcome<int> run(const options& given) {
   if (!hash) return failed(hash.error());
   auto reader = key_reader::make(given, files, *hash);
   if (!reader) return failed(reader.error());
-  digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits());
+  const auto work = [&opened, what = selection(given), terminator = reader->terminator()](key_chunk& chunk) {
+    answer(*opened, what, terminator, chunk);
+  };
+  digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits(), work);
   output out;
-  const auto counted = ask_all(given, *opened, stream, out);
+  const auto counted = ask_all(given, stream, out);
   if (!counted) return failed(counted.error());
   const std::uint64_t selected = selection(given).selected(*counted);
   if (given.has(flag::json)) {
@@ -129,10 +128,13 @@ const verb query_verb = {
     .summary = "print the lines that may be in a filter",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Prints the lines whose keys may be in the filter FILE; with -v those that are surely not. Keys are the lines "
-        "of "
-        "KEYFILES, or of standard input; they must be written as they were when the filter was built.\n\nThe filter is "
-        "memory-mapped: a file of any size opens at once. Each part of it is checked when it is first touched.",
+        "Prints the lines whose keys may be in the filter FILE; with -v those that are surely not. "
+        "Keys are the lines of KEYFILES, or of standard input. "
+        "They must be written as they were when the filter was built.\n\n"
+        "The filter is memory-mapped: a file of any size opens at once. "
+        "Each part of it is checked when it is first touched. "
+        "Lines are printed in the order of the input, whatever -j, "
+        "and those from a slow pipe as soon as they are there.",
     .examples = examples,
     .exit_codes = "0: at least one line was selected (with --mark: one that may be present); 1: none was; 2: error",
     .run = run,
