@@ -2,7 +2,7 @@
 // bindings).
 //
 // It holds a filter of the list in kinds.hpp together with what its digests were made by (hash_spec), in memory or
-// memory-mapped. Everything a kind may be unable to do (erase, fold, take 128-bit digests, change while mapped) is a
+// memory-mapped. Everything a kind may be unable to do (erase, count, fold, take 128-bit digests, change while mapped) is a
 // result that says so. This is the library's only virtual boundary; it is paid per batch.
 //
 //     auto filter = bloomery::any_filter::make("blocked", {.keys = 1000, .fpr = 0.01}, hash.spec());
@@ -54,10 +54,13 @@ struct filter_model {
   virtual result<void> may_contain(std::span<const digest128> digests,
                                    std::span<std::uint64_t> mask) const noexcept = 0;
   virtual result<bool> erase(std::uint64_t digest) noexcept = 0;
+  virtual result<void> count(std::span<const std::uint64_t> digests,
+                             std::span<std::uint64_t> counts) const noexcept = 0;
   // `other` is of the same kind.
   virtual result<void> merge(const filter_model& other) noexcept = 0;
   virtual result<void> intersect(const filter_model& other) noexcept = 0;
   [[nodiscard]] virtual result<std::unique_ptr<filter_model>> fold(std::uint64_t factor) const noexcept = 0;
+  [[nodiscard]] virtual std::uint64_t fold_units() const noexcept = 0;
   [[nodiscard]] virtual result<std::unique_ptr<filter_model>> clone() const noexcept = 0;
   virtual result<void> clear() noexcept = 0;
   [[nodiscard]] virtual bool equals(const filter_model& other) const noexcept = 0;
@@ -112,11 +115,18 @@ class any_filter {
     return self_->may_contain(digests, mask);
   }
   result<bool> erase(std::uint64_t digest) noexcept { return self_->erase(digest); }
+  // How often the filter holds each digest; kinds that do not count refuse. `counts` is as long as `digests`.
+  result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept {
+    if (counts.size() < digests.size()) return fail(errc::bad_span, "the counts", {counts.size(), digests.size()});
+    return self_->count(digests, counts);
+  }
 
   // Union and intersection: same kind, hash, seed and key, and the geometry that the kind asks for.
   result<void> merge(const any_filter& other) noexcept;
   result<void> intersect(const any_filter& other) noexcept;
   [[nodiscard]] result<any_filter> fold(std::uint64_t factor) const noexcept;
+  // What a factor must divide; 0 for kinds that cannot fold.
+  [[nodiscard]] std::uint64_t fold_units() const noexcept { return self_->fold_units(); }
   [[nodiscard]] result<any_filter> clone() const noexcept;
   result<void> clear() noexcept { return self_->clear(); }
   // Same kind, hash and content.

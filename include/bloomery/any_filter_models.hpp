@@ -65,6 +65,16 @@ struct in_memory final : filter_model {
       return cannot(K::info, "erase");
     }
   }
+  result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
+    if constexpr (countable<K>) {
+      for (std::size_t i = 0; i < digests.size(); ++i) counts[i] = filter.count(digests[i]);
+      return {};
+    } else {
+      static_cast<void>(digests);
+      static_cast<void>(counts);
+      return cannot(K::info, "count");
+    }
+  }
   result<void> merge(const filter_model& other) noexcept override {
     if constexpr (mergeable<K>) {
       return filter.merge(same(other));
@@ -86,6 +96,10 @@ struct in_memory final : filter_model {
       static_cast<void>(factor);
       return cannot(K::info, "fold");
     }
+  }
+  [[nodiscard]] std::uint64_t fold_units() const noexcept override {
+    if constexpr (foldable<K>) return filter.fold_units();
+    return 0;
   }
   [[nodiscard]] result<filter_owner> clone() const noexcept override { return wrap(filter.clone()); }
   result<void> clear() noexcept override {
@@ -152,6 +166,15 @@ struct in_file final : filter_model {
     return cannot(K::info, "take 128-bit digests");
   }
   result<bool> erase(std::uint64_t /*digest*/) noexcept override { return refused(); }
+  result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
+    if constexpr (countable<K>) {
+      return file.count_batch(digests, counts);
+    } else {
+      static_cast<void>(digests);
+      static_cast<void>(counts);
+      return cannot(K::info, "count");
+    }
+  }
   result<void> merge(const filter_model& /*other*/) noexcept override { return refused(); }
   result<void> intersect(const filter_model& /*other*/) noexcept override { return refused(); }
   [[nodiscard]] result<filter_owner> fold(std::uint64_t factor) const noexcept override {
@@ -159,6 +182,10 @@ struct in_file final : filter_model {
     if constexpr (foldable<K>) return in_memory<K>::wrap(file.unchecked().fold(factor));
     static_cast<void>(factor);
     return cannot(K::info, "fold");
+  }
+  [[nodiscard]] std::uint64_t fold_units() const noexcept override {
+    if constexpr (foldable<K>) return file.unchecked().fold_units();
+    return 0;
   }
   [[nodiscard]] result<filter_owner> clone() const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());

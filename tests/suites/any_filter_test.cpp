@@ -185,6 +185,37 @@ TYPED_TEST(AnyFilter, WhatAKindCannotDoIsRefusedByName) {
   EXPECT_EQ(filter.may_contain(some, none).error().code, errc::bad_span);
 }
 
+TYPED_TEST(AnyFilter, CountsAsTheKindDoesOrRefusesByName) {
+  auto filter = this->make();
+  const std::vector<std::uint64_t> digests = {3, 5, 7};
+  ASSERT_TRUE(filter.insert(std::span(digests).first(2)));
+  std::vector<std::uint64_t> counts(2);
+  EXPECT_EQ(filter.count(digests, counts).error().code, errc::bad_span);
+  counts.resize(3);
+  const auto counted = filter.count(digests, counts);
+  if constexpr (countable<TypeParam>) {
+    ASSERT_TRUE(counted) << describe(counted.error()).c_str();
+    EXPECT_EQ(counts, (std::vector<std::uint64_t>{1, 1, 0}));
+  } else {
+    ASSERT_FALSE(counted);
+    EXPECT_NE(describe(counted.error()).view().find(TypeParam::info.name), std::string_view::npos);
+  }
+}
+
+TYPED_TEST(AnyFilter, FoldsByWhatDividesItsUnits) {
+  auto filter = this->make();
+  const std::uint64_t units = filter.fold_units();
+  EXPECT_EQ(units != 0, foldable<TypeParam>);
+  if constexpr (foldable<TypeParam>) {
+    EXPECT_FALSE(filter.fold(units + 1));
+    std::uint64_t factor = 2;
+    while (units % factor != 0) ++factor;
+    const auto folded = filter.fold(factor);
+    ASSERT_TRUE(folded) << describe(folded.error()).c_str();
+    EXPECT_EQ(folded->fold_units(), units / factor);
+  }
+}
+
 TYPED_TEST(AnyFilter, StatsAgreeWithTheKind) {
   auto filter = this->make();
   digest_source source(3);

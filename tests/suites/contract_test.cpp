@@ -24,6 +24,10 @@ template <class K>
 class Erasable : public testing::Test {};
 TYPED_TEST_SUITE(Erasable, kinds_with<erases>, kind_name);
 
+template <class K>
+class Countable : public testing::Test {};
+TYPED_TEST_SUITE(Countable, kinds_with<counts>, kind_name);
+
 TYPED_TEST(Contract, NoFalseNegativesAtAnyFill) {
   for (const std::uint64_t capacity : {1U, 10U, 1000U, 50'000U}) {
     auto filter = make_filter<TypeParam>(capacity);
@@ -244,6 +248,15 @@ TYPED_TEST(Erasable, EraseRemovesOnlyTheKey) {
   EXPECT_FALSE(filter.erase(keys[7]));
   EXPECT_FALSE(filter.may_contain(keys[7]));
   for (std::size_t i = 8; i < keys.size(); ++i) ASSERT_TRUE(filter.may_contain(keys[i]));
+}
+
+TYPED_TEST(Countable, CountIsZeroOnlyForAbsentKeys) {
+  auto filter = make_filter<TypeParam>(1000);
+  digest_source digests(11);
+  const auto keys = digests.take(500);
+  filter.insert_batch(keys);
+  for (const std::uint64_t key : keys) ASSERT_GE(filter.count(key), 1U);
+  for (const std::uint64_t key : digests.take(500)) ASSERT_EQ(filter.count(key) == 0, !filter.may_contain(key));
 }
 
 TYPED_TEST(Contract, EveryRefusedAllocationIsAnErrorAndLeaksNothing) {

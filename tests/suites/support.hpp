@@ -47,6 +47,10 @@ struct erases {
   template <class K>
   static constexpr bool of = erasable<K>;
 };
+struct counts {
+  template <class K>
+  static constexpr bool of = countable<K>;
+};
 struct takes_many_writers {
   template <class K>
   static constexpr bool of = concurrent_kind<K>;

@@ -92,6 +92,18 @@ class mapped {
     return ask_batch(digests, mask);
   }
 
+  // As K::count for each digest.
+  result<void> count_batch(std::span<const std::uint64_t> digests,
+                           std::span<std::uint64_t> counts) const noexcept requires countable<K> {
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      if (!known_whole()) {
+        if (auto whole = check_touched(digests[i]); !whole) return whole;
+      }
+      counts[i] = filter_.count(digests[i]);
+    }
+    return {};
+  }
+
   // Reads the whole file once and compares every chunk with its checksum.
   [[nodiscard]] result<void> verify_all() const noexcept;
 

@@ -83,6 +83,8 @@ class bitmap {
   }
   [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key) || refused_; }
   bool erase(std::uint64_t key) noexcept { return engine_->erase(set_, key); }
+  // A set holds a key once, however often it was inserted.
+  [[nodiscard]] std::uint64_t count(std::uint64_t key) const noexcept { return may_contain(key) ? 1 : 0; }
   std::uint64_t insert_batch(std::span<const std::uint64_t> keys) noexcept;
   void may_contain_batch(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) const noexcept;
 
@@ -211,6 +213,6 @@ inline result<bitmap> bitmap::deserialize(const stored_shape& shape, std::span<c
   return loaded;
 }
 
-static_assert(serializable<bitmap> && mergeable<bitmap> && erasable<bitmap>);
+static_assert(serializable<bitmap> && mergeable<bitmap> && erasable<bitmap> && countable<bitmap>);
 
 }  // namespace bloomery

@@ -96,6 +96,7 @@ class blocked {
   result<void> merge(const blocked& other) noexcept;
   result<void> intersect(const blocked& other) noexcept;
   [[nodiscard]] result<blocked> fold(std::uint64_t factor) const noexcept;
+  [[nodiscard]] std::uint64_t fold_units() const noexcept { return blocks_; }
   void clear() noexcept {
     store_.clear();
     keys_ = 0;

@@ -83,6 +83,7 @@ class bloom {
   result<void> merge(const bloom& other) noexcept;
   result<void> intersect(const bloom& other) noexcept;
   [[nodiscard]] result<bloom> fold(std::uint64_t factor) const noexcept;
+  [[nodiscard]] std::uint64_t fold_units() const noexcept { return bits_; }
   void clear() noexcept {
     store_.clear();
     keys_ = 0;

@@ -2,7 +2,7 @@
 //
 // A kind sees digests, never keys. It is made from `filter_params`, says what it is in `info`, keeps all of its state
 // in one run of bytes (so that a file of it can be asked while memory-mapped), and has the verbs of `filter_kind`. What
-// it can do beyond that (merge, fold, erase, be written by many threads) is a further concept, and the surfaces ask the
+// it can do beyond that (merge, fold, erase, count, be written by many threads) is a further concept, and the surfaces ask the
 // concept, not the kind. Start a new kind from kinds/bloom.hpp; CONTRIBUTING.md has the checklist.
 #pragma once
 
@@ -120,14 +120,22 @@ concept mergeable = filter_kind<K> && requires(K filter, const K& other) {
   { filter.intersect(other) } -> std::same_as<result<void>>;
 };
 
+// Kinds that can be made smaller afterwards, by any factor that divides `fold_units()`: bits, blocks.
 template <class K>
 concept foldable = filter_kind<K> && requires(const K constant, std::uint64_t factor) {
   { constant.fold(factor) } -> std::same_as<result<K>>;
+  { constant.fold_units() } -> std::same_as<std::uint64_t>;
 };
 
 template <class K>
 concept erasable = filter_kind<K> && requires(K filter, std::uint64_t digest) {
   { filter.erase(digest) } -> std::same_as<bool>;
+};
+
+// Kinds that can say how often they hold a key: 0 only when it is surely absent. Sets say 0 or 1.
+template <class K>
+concept countable = filter_kind<K> && requires(const K constant, std::uint64_t digest) {
+  { constant.count(digest) } -> std::same_as<std::uint64_t>;
 };
 
 // Kinds that many threads may write and ask at once; see kinds/concurrent.hpp for the contract.
