@@ -11,7 +11,12 @@ namespace {
 
 constexpr std::array list = {
     &build_verb,   //
+    &add_verb,     //
+    &remove_verb,  //
     &query_verb,   //
+    &count_verb,   //
+    &merge_verb,   //
+    &dedup_verb,   //
     &info_verb,    //
     &verify_verb,  //
     &plan_verb,    //

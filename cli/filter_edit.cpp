@@ -1,0 +1,60 @@
+#include "cli/filter_edit.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/filter_output.hpp"
+#include "cli/numbers.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+
+outcome<filter_edit> filter_edit::open(const options& given) {
+  if (given.operands().empty()) {
+    return fail_usage(fmt::format("give the filter: bloomery {} FILE [KEYFILES]", given.of().name));
+  }
+  const std::string& path = given.operands().front();
+  if (path == "-") return fail_usage("standard input cannot be changed in place: give the filter's file");
+  if (auto apart = check_not_input(path, std::span(given.operands()).subspan(1)); !apart) return failed(apart.error());
+  auto lock = file_lock::take(path);
+  if (!lock) return failed(lock.error());
+  const auto header = read_header(path.c_str());
+  if (!header) return fail_file(path, header.error());
+  auto filter = any_filter::load(path.c_str());
+  if (!filter) return fail_file(path, filter.error());
+  return filter_edit(std::move(*lock), {path, std::move(*filter), *header, size_of_file(path)});
+}
+
+outcome<digest_stream> filter_edit::keys(const options& given) const {
+  const auto hash = hasher_of(given, opened_);
+  if (!hash) return failed(hash.error());
+  auto reader = key_reader::make(given, std::span(given.operands()).subspan(1), *hash);
+  if (!reader) return failed(reader.error());
+  return digest_stream(std::move(*reader), *hash, opened_.filter.digest_bits());
+}
+
+outcome<void> filter_edit::save() const {
+  if (auto same = lock_.check_path(); !same) return same;
+  const save_options how{.codec = opened_.header.codec, .replace = true, .text = opened_.header.text};
+  if (auto saved = opened_.filter.save(name().c_str(), how); !saved) return fail_file(name(), saved.error());
+  return {};
+}
+
+std::uint64_t keys_held(const filter_stats& stats) {
+  const double estimated = std::round(stats.estimated_keys);
+  return std::max(stats.keys.keys, estimated < 1.8e19 ? static_cast<std::uint64_t>(estimated) : 0);
+}
+
+std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
+  const std::uint64_t held = keys_held(stats);
+  if (filter.info().grows || held <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr) return {};
+  return fmt::format(
+      "holds about {} and was made for {}: its false-positive rate is now {}, promised was {}; build it "
+      "again with -n {}",
+      number_of(held, "key"), with_commas(stats.capacity_keys), percent(stats.fpr_now), percent(stats.promised_fpr),
+      held);
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,72 @@
+// cli/filter_edit.hpp: changing a filter in its file.
+//
+//     auto edit = filter_edit::open(given);               // the first operand: locked, loaded, all of it checked
+//     auto stream = edit->keys(given);                    // the other operands, or standard input
+//     edit->filter().insert(...);
+//     if (auto saved = edit->save(); !saved) return failed(saved.error());
+//
+// The file stays as it is until `save`, which replaces it at once by one of the same form: compressed, in text or plain,
+// with the same permissions. Until then no other process may change it (file_lock.hpp).
+#pragma once
+
+#include <bloomery/any_filter.hpp>
+#include <bloomery/kinds.hpp>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/digests.hpp"
+#include "cli/file_lock.hpp"
+#include "cli/filters.hpp"
+#include "cli/flags.hpp"
+#include "cli/problem.hpp"
+
+namespace bloomery::cli {
+
+class filter_edit {
+ public:
+  static outcome<filter_edit> open(const options& given);
+
+  [[nodiscard]] any_filter& filter() { return opened_.filter; }
+  [[nodiscard]] const any_filter& filter() const { return opened_.filter; }
+  [[nodiscard]] const std::string& name() const { return opened_.name; }
+  [[nodiscard]] outcome<digest_stream> keys(const options& given) const;
+  [[nodiscard]] outcome<void> save() const;
+
+ private:
+  filter_edit(file_lock lock, opened_filter opened) : lock_(std::move(lock)), opened_(std::move(opened)) {}
+
+  file_lock lock_;
+  opened_filter opened_;
+};
+
+// How many keys it holds. A filter counts the inserts that changed something; the fuller it is, the fewer do, and the
+// more its fill knows.
+std::uint64_t keys_held(const filter_stats& stats);
+
+// What to say of a filter that holds more than it was made for and breaks its promise; empty for others.
+std::string overfull_text(const any_filter& filter, const filter_stats& stats);
+
+// "bitmap, ...": the kinds for which `has` holds, which is given a type tag.
+template <class Has>
+std::string kinds_where(Has has) {
+  std::string names;
+  for_each_type(kind_list{}, [&](auto tag) {
+    if (has(tag)) names.append(names.empty() ? "" : ", ").append(decltype(tag)::type::info.name);
+  });
+  return names;
+}
+
+// A problem when `has` does not hold for the filter's kind: "is of kind blocked, which cannot <what>; ..."
+template <class Has>
+outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what, Has has) {
+  bool can = false;
+  for_each_type(kind_list{}, [&](auto tag) { can |= decltype(tag)::type::info.id == kind.id && has(tag); });
+  if (can) return {};
+  std::string text("is of kind ");
+  text.append(kind.name).append(", which cannot ").append(what).append("; kinds that can: ").append(kinds_where(has));
+  return fail_file(name, text);
+}
+
+}  // namespace bloomery::cli

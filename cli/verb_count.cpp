@@ -1,0 +1,117 @@
+// bloomery count: how often a filter holds each key.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/digests.hpp"
+#include "cli/filter_edit.hpp"
+#include "cli/filters.hpp"
+#include "cli/output.hpp"
+#include "cli/progress.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+void print(const options& given, const digest_stream& stream, std::span<const std::uint64_t> counts, output& out) {
+  const auto records = stream.records();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    if (given.has(flag::json)) {
+      const nlohmann::ordered_json object = {{"line", records[i].text}, {"count", counts[i]}};
+      out.write(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      out.write('\n');
+      continue;
+    }
+    std::array<char, 24> number{};
+    const auto end = fmt::format_to(number.data(), "{}\t", counts[i]);
+    out.write({number.data(), static_cast<std::size_t>(end - number.data())});
+    out.write(records[i].text);
+    out.write(stream.reader().terminator());
+  }
+}
+
+// Whether any count was above 0.
+outcome<bool> count_all(const options& given, const opened_filter& opened, digest_stream& stream, output& out) {
+  const bool silent = given.has(flag::quiet);
+  progress line(given, "counting", stream.reader().total_bytes());
+  std::vector<std::uint64_t> counts;
+  std::uint64_t keys = 0;
+  bool any = false;
+  while (true) {
+    const auto more = stream.next();
+    if (!more) {
+      // What was answered before the input broke stays answered.
+      static_cast<void>(out.flush());
+      return failed(more.error());
+    }
+    if (!*more) return any;
+    counts.resize(stream.narrow().size());
+    if (auto counted = opened.filter.count(stream.narrow(), counts); !counted) {
+      return fail_file(opened.name, counted.error());
+    }
+    any |= std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != 0; });
+    if (silent && any) return any;
+    if (!silent) print(given, stream, counts, out);
+    // Somebody may be waiting behind slow input.
+    if (stream.chunk().waited) {
+      if (auto done = out.flush(); !done) return failed(done.error());
+    }
+    if (out.is_broken()) return any;
+    keys += counts.size();
+    line.update(stream.reader().bytes_taken(), keys);
+  }
+}
+
+outcome<int> run(const options& given) {
+  if (given.operands().empty()) return fail_usage("give the filter: bloomery count FILE [KEYFILES]");
+  const std::string& path = given.operands().front();
+  const std::span<const std::string> files = std::span(given.operands()).subspan(1);
+  if (path == "-" && (files.empty() || std::find(files.begin(), files.end(), "-") != files.end())) {
+    return fail_usage("the filter comes from standard input, so the keys cannot: name their files");
+  }
+  const auto opened = open_filter(given, path);
+  if (!opened) return failed(opened.error());
+  const auto can_count = [](auto tag) { return countable<typename decltype(tag)::type>; };
+  if (auto can = check_ability(opened->name, opened->filter.info(), "count keys", can_count); !can) {
+    return failed(can.error());
+  }
+  const auto hash = hasher_of(given, *opened);
+  if (!hash) return failed(hash.error());
+  auto reader = key_reader::make(given, files, *hash);
+  if (!reader) return failed(reader.error());
+  digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits());
+  output out;
+  const auto any = count_all(given, *opened, stream, out);
+  if (!any) return failed(any.error());
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return *any ? 0 : 1;
+}
+
+constexpr std::array examples = {
+    example{"bloomery count --u64 ids.bloom ids.txt", "each line behind how often its integer is in the filter"},
+    example{"bloomery count --u64 ids.bloom < ids.txt | grep -v ^0", "only those that are in it"},
+};
+
+}  // namespace
+
+const verb count_verb = {
+    .name = "count",
+    .alias = "",
+    .bit = on_count,
+    .summary = "print how often a filter holds each key, for kinds that count",
+    .usage = "[OPTIONS] FILE [KEYFILES]",
+    .description =
+        "Prints each line of KEYFILES, or of standard input, behind the number of times that the filter FILE holds its "
+        "key, and a tab. The filter must be of a kind that counts: 'bloomery kinds' says which. A set, such as kind "
+        "bitmap, holds a key 0 times or once.\n\n"
+        "With --json each line becomes an object on a line of its own: {\"line\":\"...\",\"count\":1}. With -q nothing "
+        "is printed.",
+    .examples = examples,
+    .exit_codes = "0: at least one count is above 0; 1: none is; 2: error",
+    .run = run,
+};
+
+}  // namespace bloomery::cli
