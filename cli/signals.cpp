@@ -29,7 +29,7 @@ extern "C" void on_signal(int number) {
 }  // namespace
 
 void handle_signals() {
-  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) {
+  for (const int number : {SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGQUIT, SIGXCPU}) {
     struct sigaction action {};
     if (sigaction(number, nullptr, &action) != 0 || action.sa_handler == SIG_IGN) continue;
     action = {};
@@ -37,6 +37,8 @@ void handle_signals() {
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, nullptr);
   }
+  // A file beyond the limit of `ulimit -f` is then an error of the write, as a full disk is.
+  signal(SIGXFSZ, SIG_IGN);
 }
 
 void progress_line_is_shown(bool shown) { line_shown.store(shown); }

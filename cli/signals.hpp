@@ -1,8 +1,8 @@
 // cli/signals.hpp: being stopped leaves no mess.
 //
-// On SIGINT, SIGTERM, SIGHUP and SIGPIPE the temporary file that is being written is removed, the progress line is
-// cleared, and the process ends as killed by that signal, so that a shell sees it as such. Signals that the parent
-// chose to ignore (nohup) stay ignored.
+// On a signal that ends the program (Ctrl-C, kill, a closed pipe, a limit of processor time) the temporary file that is
+// being written is removed, the progress line is cleared, and the process ends as killed by that signal, so that a
+// shell sees it as such. Signals that the parent chose to ignore (nohup) stay ignored.
 #pragma once
 
 namespace bloomery::cli {
