@@ -32,7 +32,7 @@ outcome<tally> insert_all(const options& given, filter_edit& edit) {
     const auto changed =
         stream->is_wide() ? edit.filter().insert(stream->wide()) : edit.filter().insert(stream->narrow());
     if (!changed) return fail_file(edit.name(), changed.error());
-    so_far.keys_read += stream->records().size();
+    so_far.keys_read += stream->size();
     so_far.keys_inserted += *changed;
     line.update(stream->reader().bytes_taken(), so_far.keys_read);
   }
@@ -99,13 +99,14 @@ const verb add_verb = {
     .summary = "add keys to a filter",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Adds the lines of KEYFILES, or of standard input, to the filter FILE. Keys must be written as they were when "
-        "it was built. When the filter then holds more keys than it was made for, a warning says what its "
-        "false-positive rate has become.\n\n"
-        "The filter is loaded into memory, and FILE is replaced by the changed one at the end, at once, in the form "
-        "that it had: an error or a signal before leaves it as it was. While one process changes it, others that want "
-        "to are refused. A build or merge with --force asks nobody: it replaces FILE, and the add that it overtakes "
-        "ends with an error.",
+        "Adds the lines of KEYFILES, or of standard input, to the filter FILE. "
+        "Keys must be written as they were when it was built. "
+        "When the filter then holds more keys than it was made for, a warning says its false-positive rate.\n\n"
+        "The filter is loaded into memory, and FILE is replaced at the end, in the form that it had. "
+        "An error or a signal before that leaves it as it was. "
+        "While one process changes it, others that want to are refused. "
+        "A build or merge with --force asks nobody: "
+        "it replaces FILE, and the add that it overtakes ends with an error.",
     .examples = examples,
     .exit_codes = "0: added; 2: error, and FILE is as it was",
     .run = run,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -16,28 +17,29 @@
 namespace bloomery::cli {
 namespace {
 
-void print(const options& given, const digest_stream& stream, std::span<const std::uint64_t> counts, output& out) {
-  const auto records = stream.records();
+// Done by the threads: counts the keys of a chunk, and writes its lines behind their counts.
+void answer(const opened_filter& opened, bool silent, bool json, char terminator, key_chunk& chunk) {
+  std::vector<std::uint64_t> counts(chunk.size());
+  if (auto counted = opened.filter.count(chunk.narrow, counts); !counted) {
+    return chunk.fail(fail_file(opened.name, counted.error()).value());
+  }
+  const auto records = chunk.records();
   for (std::size_t i = 0; i < records.size(); ++i) {
-    if (given.has(flag::json)) {
-      const nlohmann::ordered_json object = {{"line", records[i].text}, {"count", counts[i]}};
-      out.write(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
-      out.write('\n');
-      continue;
+    chunk.tally += counts[i] != 0 ? 1 : 0;
+    if (silent) continue;
+    if (json) {
+      const nlohmann::ordered_json object = {{"line", records.text(i)}, {"count", counts[i]}};
+      chunk.text.append(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)).append("\n");
+    } else {
+      fmt::format_to(std::back_inserter(chunk.text), "{}\t", counts[i]);
+      chunk.text.append(records.text(i)).push_back(terminator);
     }
-    std::array<char, 24> number{};
-    const auto end = fmt::format_to(number.data(), "{}\t", counts[i]);
-    out.write({number.data(), static_cast<std::size_t>(end - number.data())});
-    out.write(records[i].text);
-    out.write(stream.reader().terminator());
   }
 }
 
 // Whether any count was above 0.
-outcome<bool> count_all(const options& given, const opened_filter& opened, digest_stream& stream, output& out) {
-  const bool silent = given.has(flag::quiet);
+outcome<bool> count_all(const options& given, digest_stream& stream, output& out) {
   progress line(given, "counting", stream.reader().total_bytes());
-  std::vector<std::uint64_t> counts;
   std::uint64_t keys = 0;
   bool any = false;
   while (true) {
@@ -48,19 +50,13 @@ outcome<bool> count_all(const options& given, const opened_filter& opened, diges
       return failed(more.error());
     }
     if (!*more) return any;
-    counts.resize(stream.narrow().size());
-    if (auto counted = opened.filter.count(stream.narrow(), counts); !counted) {
-      return fail_file(opened.name, counted.error());
-    }
-    any |= std::any_of(counts.begin(), counts.end(), [](std::uint64_t count) { return count != 0; });
-    if (silent && any) return any;
-    if (!silent) print(given, stream, counts, out);
-    // Somebody may be waiting behind slow input.
+    any |= stream.chunk().tally != 0;
+    out.write(stream.chunk().text);
     if (stream.chunk().waited) {
       if (auto done = out.flush(); !done) return failed(done.error());
     }
-    if (out.is_broken()) return any;
-    keys += counts.size();
+    if (out.is_broken() || (given.has(flag::quiet) && any)) return any;
+    keys += stream.size();
     line.update(stream.reader().bytes_taken(), keys);
   }
 }
@@ -82,9 +78,13 @@ outcome<int> run(const options& given) {
   if (!hash) return failed(hash.error());
   auto reader = key_reader::make(given, files, *hash);
   if (!reader) return failed(reader.error());
-  digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits());
+  const auto work = [&opened, silent = given.has(flag::quiet), json = given.has(flag::json),
+                     terminator = reader->terminator()](key_chunk& chunk) {
+    answer(*opened, silent, json, terminator, chunk);
+  };
+  digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits(), work);
   output out;
-  const auto any = count_all(given, *opened, stream, out);
+  const auto any = count_all(given, stream, out);
   if (!any) return failed(any.error());
   if (auto done = out.flush(); !done) return failed(done.error());
   return *any ? 0 : 1;
@@ -104,11 +104,11 @@ const verb count_verb = {
     .summary = "print how often a filter holds each key, for kinds that count",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Prints each line of KEYFILES, or of standard input, behind the number of times that the filter FILE holds its "
-        "key, and a tab. The filter must be of a kind that counts: 'bloomery kinds' says which. A set, such as kind "
-        "bitmap, holds a key 0 times or once.\n\n"
-        "With --json each line becomes an object on a line of its own: {\"line\":\"...\",\"count\":1}. With -q nothing "
-        "is printed.",
+        "Prints each line of KEYFILES, or of standard input, behind a number and a tab: "
+        "how often the filter FILE holds its key. "
+        "It must be of a kind that counts: 'bloomery kinds' says which. "
+        "A set, such as kind bitmap, holds a key 0 times or once.\n\n"
+        "With --json each line becomes an object on a line of its own: {\"line\":\"...\",\"count\":1}.",
     .examples = examples,
     .exit_codes = "0: at least one count is above 0; 1: none is; 2: error",
     .run = run,

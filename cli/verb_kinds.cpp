@@ -17,14 +17,14 @@ namespace {
 struct kind_line {
   const kind_info* info;
   std::optional<double> bits_per_key;  // at one million keys and 1 %; none where it depends on the keys
-  bool merges, erases, folds;
+  bool merges, erases, folds, counts;
 };
 
 template <class F>
 void for_each_kind(F f) {
   for_each_type(kind_list{}, [&](auto tag) {
     using kind = typename decltype(tag)::type;
-    kind_line line{&kind::info, {}, mergeable<kind>, erasable<kind>, foldable<kind>};
+    kind_line line{&kind::info, {}, mergeable<kind>, erasable<kind>, foldable<kind>, countable<kind>};
     const auto plan = kind::plan({.keys = 1'000'000, .fpr = 0.01});
     if (plan && !kind::info.exact) line.bits_per_key = plan->bits_per_key;
     f(line);
@@ -39,6 +39,7 @@ std::string abilities(const kind_line& line) {
   add(line.merges, "merges");
   add(line.folds, "folds");
   add(line.erases, "erases");
+  add(line.counts, "counts");
   add(line.info->grows, "grows");
   return out;
 }
@@ -56,6 +57,7 @@ nlohmann::ordered_json as_json() {
     kind["merges"] = line.merges;
     kind["folds"] = line.folds;
     kind["erases"] = line.erases;
+    kind["counts"] = line.counts;
     kind["grows"] = line.info->grows;
     kind["integer_keys"] = line.info->integer_keys;
     list.push_back(std::move(kind));

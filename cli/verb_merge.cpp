@@ -260,15 +260,16 @@ const verb merge_verb = {
     .summary = "merge filters into one",
     .usage = "-o FILE [OPTIONS] FILTERS",
     .description =
-        "Writes the union of the filters to FILE: it finds every key of each of them. With --intersect it finds every "
-        "key that is in all of them, and fewer others than each. The filters must be of one kind and built with one "
-        "hash, seed and secret key.\n\n"
-        "Filters of kinds that fold may differ in size: the larger ones are folded, to the largest size that divides "
-        "the sizes of all. A folded filter is as full as one that was built at the smaller size. When that is too full "
-        "to tell keys apart, or the kind cannot fold, the merge is refused. The false-positive rate of the result is "
-        "printed, with a warning when it is worse than promised.\n\n"
-        "Every input is checked as a whole. FILE appears whole or not at all; with --force it may be one of the "
-        "inputs.",
+        "Writes the union of the filters to FILE: it finds every key of each of them. "
+        "With --intersect it finds every key that is in all of them, and fewer others than each. "
+        "The filters must be of one kind and built with one hash, seed and secret key.\n\n"
+        "Filters of kinds that fold may differ in size: "
+        "the larger ones are folded, to the largest size that divides the sizes of all. "
+        "A folded filter is as full as one that was built at the smaller size. "
+        "When that is too full to tell keys apart, or the kind cannot fold, the merge is refused. "
+        "The false-positive rate of the result is printed, with a warning when it is worse than promised.\n\n"
+        "Every input is checked as a whole. "
+        "FILE appears whole or not at all; with --force it may be one of the inputs.",
     .examples = examples,
     .exit_codes = "0: merged; 2: error, and FILE is as it was",
     .run = run,

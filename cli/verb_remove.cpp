@@ -35,7 +35,7 @@ outcome<tally> erase_all(const options& given, filter_edit& edit) {
       if (!erased) return fail_file(edit.name(), erased.error());
       so_far.removed += *erased ? 1 : 0;
     }
-    so_far.keys_read += stream->records().size();
+    so_far.keys_read += stream->size();
     line.update(stream->reader().bytes_taken(), so_far.keys_read);
   }
 }
@@ -91,15 +91,15 @@ const verb remove_verb = {
     .summary = "remove keys from a filter, for kinds that can",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE, which must be of a "
-        "kind that can: 'bloomery kinds' says which. Nothing is removed for a key that is surely absent; the others "
-        "are removed all the same. A line that comes twice is two removals.\n\n"
-        "FILE is replaced at the end, at once, in the form that it had: an error or a signal before leaves it as it "
-        "was. While one process changes it, others that want to are refused.",
+        "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE. "
+        "It must be of a kind that can erase: 'bloomery kinds' says which. "
+        "Nothing is removed for a key that is surely absent; the others are removed all the same. "
+        "A line that comes twice is two removals.\n\n"
+        "FILE is replaced at the end, in the form that it had. "
+        "An error or a signal before that leaves it as it was. "
+        "While one process changes it, others that want to are refused.",
     .examples = examples,
-    .exit_codes =
-        "0: every key was there and is removed; 1: at least one was surely absent; 2: error, and FILE is as "
-        "it was",
+    .exit_codes = "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was",
     .run = run,
 };
 
