@@ -15,7 +15,11 @@ namespace bloomery::cli {
 namespace {
 
 constexpr double default_fpr = 0.01;
-constexpr std::string_view default_kind = "blocked";
+constexpr std::string_view usual_kind = "blocked";
+constexpr std::string_view compact_kind = "bloom";
+// What the speed of the usual kind may cost: this share more bits, and in small filters a page.
+constexpr double usual_share = 1.25;
+constexpr std::uint64_t usual_bits = std::uint64_t{4096} * 8;
 constexpr std::string_view default_hash = "xxh3";
 constexpr std::string_view default_keyed_hash = "siphash13";
 constexpr std::string_view integer_hash = "identity";
@@ -49,9 +53,11 @@ outcome<hasher> chosen_hash(const options& given, const kind_info& kind) {
 
 outcome<build_request> build_request::from(const options& given) {
   build_request request;
-  const std::string_view kind = given.text(flag::kind, default_kind);
+  const std::string_view kind = given.text(flag::kind, usual_kind);
   request.kind_ = find_kind(kind);
   if (request.kind_ == nullptr) return fail_parameter(make_error(errc::unknown_kind, kind));
+  // A layout belongs to the usual kind.
+  if (!given.has(flag::kind) && !given.has(flag::layout)) request.compact_ = find_kind(compact_kind);
   if (request.kind_->integer_keys && !given.has(flag::u64)) {
     return fail_usage(fmt::format("kind {} holds integers: give --u64", kind));
   }
@@ -76,7 +82,7 @@ outcome<build_request> build_request::from(const options& given) {
   }
   // What can never be had is refused before any input is read. What one key cannot have, more cannot.
   if (!request.kind_->grows) {
-    if (auto possible = request.sized(request.keys_.value_or(1)); !possible) return failed(possible.error());
+    if (auto possible = request.sized(request.keys_.value_or(1), {}); !possible) return failed(possible.error());
   }
   return request;
 }
@@ -85,20 +91,21 @@ bool build_request::may_need_wide() const {
   constexpr std::uint64_t most_keys_in_memory = std::uint64_t{1} << 36U;
   const double fpr =
       fpr_ ? *fpr_ : (bits_per_key_ ? std::exp2(-*bits_per_key_) : (ceiling_bytes_ ? 1e-12 : default_fpr));
-  return kind_->wide_digests && hash_.is_wide() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64;
+  const bool takes_wide = kind_->wide_digests || (compact_ != nullptr && compact_->wide_digests);
+  return takes_wide && hash_.is_wide() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64;
 }
 
-outcome<void> build_request::check_ceiling(const filter_params& params, std::uint64_t bytes) const {
-  if (!ceiling_bytes_ || bytes <= *ceiling_bytes_) return {};
-  std::string text = fmt::format("{} keys take {} and --mem allows {}", with_commas(*params.keys), exact_size(bytes),
-                                 exact_size(*ceiling_bytes_));
+outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
+  if (!ceiling_bytes_ || sized.plan.memory_bytes <= *ceiling_bytes_) return {};
+  std::string text = fmt::format("{} keys take {} and --mem allows {}", with_commas(*sized.params.keys),
+                                 exact_size(sized.plan.memory_bytes), exact_size(*ceiling_bytes_));
   const auto best =
-      plan_kind(*kind_, {.keys = params.keys, .hashes = params.hashes, .memory_bytes = ceiling_bytes_}, layout_);
+      plan_kind(*sized.kind, {.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_}, layout_);
   if (best && best->fpr < 1.0) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
   return fail_text(std::move(text));
 }
 
-outcome<filter_params> build_request::sized(std::uint64_t keys) const {
+outcome<filter_params> build_request::params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
   filter_params params;
   const double wanted = std::ceil(static_cast<double>(keys) * (1.0 + headroom_));
   if (headroom_ > 0 && !(wanted < static_cast<double>(max_keys))) {
@@ -109,24 +116,89 @@ outcome<filter_params> build_request::sized(std::uint64_t keys) const {
   params.hashes = hashes_;
   if (kind_->exact) return params;
   params.bits_per_key = bits_per_key_;
-  if (!bits_per_key_ && !fpr_ && ceiling_bytes_) {
-    params.memory_bytes = ceiling_bytes_;
+  if (memory_decides()) {
+    params.memory_bytes = std::min(*ceiling_bytes_, room_bytes.value_or(*ceiling_bytes_));
   } else if (!bits_per_key_) {
     params.fpr = fpr_.value_or(default_fpr);
   }
-  const auto plan = plan_kind(*kind_, params.sizes(), layout_);
-  if (!plan) return fail_parameter(plan.error());
-  if (auto fits = check_ceiling(params, plan->memory_bytes); !fits) return failed(fits.error());
-  if (auto fits = check_memory(plan->memory_bytes); !fits) return failed(fits.error());
   return params;
 }
 
-outcome<any_filter> build_request::make(std::uint64_t keys) const {
-  const auto params = sized(keys);
+outcome<build_request::sized_kind> build_request::chosen(const filter_params& params) const {
+  const auto usual = plan_kind(*kind_, params.sizes(), layout_);
+  if (compact_ != nullptr) {
+    const auto compact = plan_kind(*compact_, params.sizes());
+    if (compact && !usual) return sized_kind{compact_, params, *compact};
+    if (compact && usual && usual->fpr > 0) {
+      // Both at the same rate, whatever they are sized by.
+      const auto same = plan_kind(*compact_, {.keys = params.keys, .fpr = usual->fpr, .hashes = params.hashes});
+      const bool too_large = same && usual->bits > same->bits + usual_bits &&
+                             static_cast<double>(usual->bits) > static_cast<double>(same->bits) * usual_share;
+      const bool fits_alone =
+          ceiling_bytes_ && usual->memory_bytes > *ceiling_bytes_ && compact->memory_bytes <= *ceiling_bytes_;
+      if (too_large || fits_alone) return sized_kind{compact_, params, *compact};
+    }
+  }
+  if (!usual) return fail_parameter(usual.error());
+  return sized_kind{kind_, params, *usual};
+}
+
+outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys,
+                                                        std::optional<std::uint64_t> room_bytes) const {
+  const auto params = params_for(keys, room_bytes);
   if (!params) return failed(params.error());
-  auto filter = any_filter::make(kind_->name, *params, hash_.spec());
+  if (kind_->exact) return sized_kind{kind_, *params, {}};
+  auto sized = chosen(*params);
+  if (!sized) return sized;
+  if (auto fits = check_ceiling(*sized); !fits) return failed(fits.error());
+  if (auto fits = check_memory(sized->plan.memory_bytes); !fits) return failed(fits.error());
+  return sized;
+}
+
+outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
+  const auto size = sized(keys, room_bytes);
+  if (!size) return failed(size.error());
+  auto filter = any_filter::make(size->kind->name, size->params, hash_.spec());
   if (!filter) return fail_parameter(filter.error());
   return std::move(*filter);
+}
+
+outcome<std::uint64_t> build_request::memory_for(std::uint64_t keys) const {
+  const auto size = sized(keys, {});
+  if (!size) return failed(size.error());
+  return size->plan.memory_bytes;
+}
+
+outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const {
+  constexpr std::uint64_t block_bits = 512;
+  // Divisible by every number up to 16: between two sizes that it folds to there are a few percent.
+  constexpr std::uint64_t steps = 720'720;
+  const double fpr = fpr_.value_or(default_fpr);
+  const std::uint64_t blocks = room_bytes * 8 / block_bits;
+  // The number of hash functions stays what it is when a filter is folded, so it is that of the rate.
+  const auto usual = plan_kind(*kind_, {.keys = 1'000'000, .fpr = fpr, .hashes = hashes_}, layout_);
+  if (!usual) return fail_parameter(usual.error());
+  filter_params params{
+      .fpr = fpr, .bits = (blocks > steps ? blocks / steps * steps : blocks) * block_bits, .hashes = usual->hashes};
+  params.layout = layout_;
+  const auto small = any_filter::make(kind_->name, {.keys = 64, .fpr = fpr, .layout = layout_}, hash_.spec());
+  if (!small) return fail_parameter(small.error());
+  if (const auto can = small->fold(1); !can) return fail_error(can.error());
+  auto filter = any_filter::make(kind_->name, params, hash_.spec());
+  if (!filter) return fail_parameter(filter.error());
+  return std::move(*filter);
+}
+
+outcome<any_filter> build_request::folded(any_filter filter, std::uint64_t keys) const {
+  const auto wanted = params_for(keys, {});
+  if (!wanted) return failed(wanted.error());
+  const std::uint64_t capacity = filter.shape().capacity_keys;
+  // The capacity is all but proportional to the size; the last steps are tried out.
+  for (std::uint64_t factor = capacity / std::max<std::uint64_t>(1, *wanted->keys) + 1; factor > 1; --factor) {
+    auto smaller = filter.fold(factor);
+    if (smaller && smaller->shape().capacity_keys >= *wanted->keys) return std::move(*smaller);
+  }
+  return filter;
 }
 
 }  // namespace bloomery::cli

@@ -2,12 +2,17 @@
 //
 //     auto request = build_request::from(given);
 //     auto filter = request->make(keys);          // refused when it cannot be had in the memory there is, or in --mem
+//
+// Without --kind the plan decides, when the number of keys is known: kind blocked, which touches one cache line a key,
+// unless it takes more than 1.25 times the bits (and 4 KiB more) that kind bloom takes for the same false-positive
+// rate, as it does for very small rates, or does not fit into --mem where bloom does.
 #pragma once
 
 #include <bloomery/any_filter.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "cli/flags.hpp"
 #include "cli/problem.hpp"
@@ -18,7 +23,6 @@ class build_request {
  public:
   static outcome<build_request> from(const options& given);
 
-  [[nodiscard]] const kind_info& kind() const { return *kind_; }
   [[nodiscard]] const hasher& hash() const { return hash_; }
   // From -n.
   [[nodiscard]] std::optional<std::uint64_t> keys() const { return keys_; }
@@ -27,14 +31,35 @@ class build_request {
   // Whether more keys could make digests of 128 bits necessary, so that both widths must be kept until they are
   // counted.
   [[nodiscard]] bool may_need_wide() const;
+  // From --mem: what the filter may take.
+  [[nodiscard]] std::optional<std::uint64_t> ceiling_bytes() const { return ceiling_bytes_; }
+  // Whether the false-positive rate is whatever the memory gives.
+  [[nodiscard]] bool memory_decides() const { return ceiling_bytes_ && !fpr_ && !bits_per_key_; }
 
-  [[nodiscard]] outcome<any_filter> make(std::uint64_t keys) const;
+  // `room_bytes` is a ceiling below that of --mem, for when other things take a part of it.
+  [[nodiscard]] outcome<any_filter> make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes = {}) const;
+  // How large that filter would be; a problem when it cannot be had at all.
+  [[nodiscard]] outcome<std::uint64_t> memory_for(std::uint64_t keys) const;
+
+  // The largest filter within so many bytes, made so that it can be folded into fine steps, for a number of keys that
+  // nobody knows; a problem when the kind cannot fold.
+  [[nodiscard]] outcome<any_filter> make_foldable(std::uint64_t room_bytes) const;
+  // The smallest that it can be folded to that keeps its promise with so many keys.
+  [[nodiscard]] outcome<any_filter> folded(any_filter filter, std::uint64_t keys) const;
 
  private:
-  [[nodiscard]] outcome<filter_params> sized(std::uint64_t keys) const;
-  [[nodiscard]] outcome<void> check_ceiling(const filter_params& params, std::uint64_t bytes) const;
+  struct sized_kind {
+    const kind_info* kind = nullptr;
+    filter_params params;
+    size_plan plan;
+  };
+  [[nodiscard]] outcome<sized_kind> sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
+  [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
+  [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
+  [[nodiscard]] outcome<void> check_ceiling(const sized_kind& sized) const;
 
   const kind_info* kind_ = nullptr;
+  const kind_info* compact_ = nullptr;  // where the plan decides: the other choice
   hasher hash_;
   std::optional<std::uint64_t> keys_;
   std::optional<double> fpr_;

@@ -5,8 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
-#include "cli/build_request.hpp"
-#include "cli/digests.hpp"
+#include "cli/builder.hpp"
 #include "cli/filter_output.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
@@ -17,144 +16,6 @@
 
 namespace bloomery::cli {
 namespace {
-
-struct built {
-  any_filter filter;
-  std::uint64_t keys_read = 0;
-  std::uint64_t keys_inserted = 0;
-};
-
-outcome<digest_stream> open_keys(const options& given, const build_request& request, unsigned digest_bits) {
-  auto reader = key_reader::make(given, given.operands(), request.hash());
-  if (!reader) return failed(reader.error());
-  return digest_stream(std::move(*reader), request.hash(), digest_bits);
-}
-
-template <class Digest>
-outcome<void> insert(built& into, std::span<const Digest> digests) {
-  const auto changed = into.filter.insert(digests);
-  if (!changed) return fail_error(changed.error());
-  into.keys_read += digests.size();
-  into.keys_inserted += *changed;
-  return {};
-}
-
-// Keys straight from the input into a filter whose size is known.
-outcome<built> build_direct(const options& given, const build_request& request, std::uint64_t keys) {
-  auto filter = request.make(keys);
-  if (!filter) return failed(filter.error());
-  built made{std::move(*filter)};
-  auto stream = open_keys(given, request, made.filter.digest_bits());
-  if (!stream) return failed(stream.error());
-  progress line(given, "building", stream->reader().total_bytes());
-  while (true) {
-    const auto more = stream->next();
-    if (!more) return failed(more.error());
-    if (!*more) return made;
-    auto done = stream->is_wide() ? insert(made, stream->wide()) : insert(made, stream->narrow());
-    if (!done) return failed(done.error());
-    line.update(stream->reader().bytes_taken(), made.keys_read);
-  }
-}
-
-outcome<std::uint64_t> count_keys(const options& given, const build_request& request) {
-  auto reader = key_reader::make(given, given.operands(), request.hash());
-  if (!reader) return failed(reader.error());
-  progress line(given, "counting", reader->total_bytes());
-  key_batch batch;
-  while (true) {
-    const auto more = reader->next(batch);
-    if (!more) return failed(more.error());
-    if (!*more) return reader->records_read();
-    line.update(reader->bytes_taken(), reader->records_read());
-  }
-}
-
-// Digests in blocks, so that growing never copies what is there.
-template <class Digest>
-class digest_pile {
- public:
-  void add(std::span<const Digest> digests) {
-    for (const Digest& digest : digests) {
-      if (blocks_.empty() || blocks_.back().size() == block_digests) {
-        blocks_.emplace_back();
-        blocks_.back().reserve(block_digests);
-      }
-      blocks_.back().push_back(digest);
-    }
-  }
-  [[nodiscard]] const std::vector<std::vector<Digest>>& blocks() const { return blocks_; }
-  [[nodiscard]] std::uint64_t size_bytes() const { return blocks_.size() * block_digests * sizeof(Digest); }
-
- private:
-  static constexpr std::size_t block_digests = std::size_t{1} << 18U;
-  std::vector<std::vector<Digest>> blocks_;
-};
-
-template <class Digest>
-outcome<built> build_from_pile(const build_request& request, std::uint64_t keys, const digest_pile<Digest>& pile) {
-  auto filter = request.make(keys);
-  if (!filter) return failed(filter.error());
-  built made{std::move(*filter)};
-  for (const auto& block : pile.blocks()) {
-    if (auto done = insert(made, std::span<const Digest>(block)); !done) return failed(done.error());
-  }
-  return made;
-}
-
-// From a pipe, in one pass: the digests wait in memory until the last key has been counted.
-outcome<built> build_collected(const options& given, const build_request& request) {
-  const bool both = request.may_need_wide();
-  auto stream = open_keys(given, request, 64);
-  if (!stream) return failed(stream.error());
-  digest_pile<std::uint64_t> narrow;
-  digest_pile<digest128> wide;
-  std::vector<digest128> widened;
-  std::uint64_t keys = 0;
-  std::uint64_t checked_bytes = 0;
-  progress line(given, "reading", 0);
-  while (true) {
-    const auto more = stream->next();
-    if (!more) return failed(more.error());
-    if (!*more) break;
-    keys += stream->records().size();
-    narrow.add(stream->narrow());
-    if (both) {
-      widened.resize(stream->keys().size());
-      request.hash().digests_wide(stream->keys(), widened);
-      wide.add(widened);
-    }
-    constexpr std::uint64_t check_step_bytes = std::uint64_t{1} << 28U;
-    const std::uint64_t taken = narrow.size_bytes() + wide.size_bytes();
-    if (taken - checked_bytes >= check_step_bytes) {
-      checked_bytes = taken;
-      if (available_memory_bytes() < check_step_bytes) {
-        return fail_text(fmt::format("{} keys do not fit into memory while they are counted: give their number with -n",
-                                     with_commas(keys)));
-      }
-    }
-    line.update(0, keys);
-  }
-  line.finish();
-  note(given, fmt::format("sized for {} read from the pipe", number_of(keys, "key")));
-  const std::uint64_t capacity = keys == 0 ? 1 : keys;
-  if (!both) return build_from_pile(request, capacity, narrow);
-  const auto trial = request.make(capacity);
-  if (!trial) return failed(trial.error());
-  return trial->digest_bits() == 128 ? build_from_pile(request, capacity, wide)
-                                     : build_from_pile(request, capacity, narrow);
-}
-
-outcome<built> build(const options& given, const build_request& request) {
-  if (!request.needs_count()) return build_direct(given, request, request.keys().value_or(1));
-  const auto reader = key_reader::make(given, given.operands(), request.hash());
-  if (!reader) return failed(reader.error());
-  if (!reader->all_regular()) return build_collected(given, request);
-  const auto keys = count_keys(given, request);
-  if (!keys) return failed(keys.error());
-  note(given, fmt::format("sized for {} counted in the input", number_of(*keys, "key")));
-  return build_direct(given, request, *keys == 0 ? 1 : *keys);
-}
 
 void warn_if_overfull(const options& given, const built& made, const filter_stats& stats) {
   if (made.filter.info().grows || made.keys_inserted <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr)
@@ -186,6 +47,10 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
   out["file"] = given.text(flag::output);
   out["kind"] = made.filter.info().name;
   out["keys_read"] = made.keys_read;
+  if (made.keys_different) {
+    out["keys_different"] = *made.keys_different;
+    out["keys_different_exact"] = made.different_exact;
+  }
   out["keys_inserted"] = made.keys_inserted;
   out["capacity_keys"] =
       made.filter.info().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(stats.capacity_keys);
@@ -207,7 +72,7 @@ outcome<int> run(const options& given) {
   }
   const auto request = build_request::from(given);
   if (!request) return failed(request.error());
-  const auto made = build(given, *request);
+  const auto made = build_filter(given, *request);
   if (!made) return failed(made.error());
   const auto stats = made->filter.stats();
   if (!stats) return fail_error(stats.error());
@@ -241,14 +106,20 @@ const verb build_verb = {
     .summary = "build a filter from keys",
     .usage = "-o FILE [OPTIONS] [KEYFILES]",
     .description =
-        "Builds a filter from the lines of KEYFILES, or of standard input, and writes it to FILE. Without -n the keys "
-        "are "
-        "counted: files are read twice, a pipe once, its keys waiting in memory as 8 bytes each. The filter is sized "
-        "for "
-        "as many different keys as there are lines.\n\nThe false-positive rate is 1 % if neither -p nor --bits-per-key "
-        "nor "
-        "--mem says otherwise; with --mem alone it is the best that fits. Input packed with gzip or zstd is unpacked. "
-        "The same keys and options give the same file. FILE appears whole or not at all.",
+        "Builds a filter from the lines of KEYFILES, or of standard input, and writes it to FILE. "
+        "Without -n it reads first and sizes the filter for the different keys that it found: "
+        "exactly up to half a million, beyond that by an estimate (standard error 0.2 %) with 1 % added. "
+        "The keys wait in memory as 8 bytes each. "
+        "Where that would be too much, files are read twice, "
+        "and a pipe fills the largest filter that memory allows, which is then folded down.\n\n"
+        "The false-positive rate is 1 % if neither -p nor --bits-per-key nor --mem says otherwise. "
+        "--mem is a ceiling: alone, it gives the best rate that fits; with a rate that does not fit, "
+        "build refuses and says which would. "
+        "Keys that wait and the filter together stay below it too, or below 16 MiB.\n\n"
+        "The kind is blocked unless --kind says otherwise, "
+        "or bloom where blocked would be more than 25 % larger or would not fit. "
+        "Input packed with gzip or zstd is unpacked. "
+        "The same keys and options give the same file, whatever -j. FILE appears whole or not at all.",
     .examples = examples,
     .exit_codes = "0: built; 2: error, and FILE is as it was",
     .run = run,

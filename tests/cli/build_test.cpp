@@ -14,7 +14,7 @@ TEST_F(Build, HoldsEveryKeyAndSaysWhatItDid) {
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.out, "");
   EXPECT_EQ(lines_in(result.err), 2U);
-  EXPECT_TRUE(contains(result.err, "sized for 1,000 keys counted in the input\n"));
+  EXPECT_TRUE(contains(result.err, "sized for 1,000 keys, as many as were read\n"));
   EXPECT_TRUE(contains(result.err, "f: blocked, 1,000 keys read, "));
   EXPECT_TRUE(contains(result.err, "promised 1.00 % at 1,000 keys"));
   EXPECT_EQ(run({"query", "-c", "f", "keys"}).out, "1000\n");

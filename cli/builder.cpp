@@ -1,0 +1,211 @@
+#include "cli/builder.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "cli/digest_pile.hpp"
+#include "cli/digests.hpp"
+#include "cli/distinct_counter.hpp"
+#include "cli/messages.hpp"
+#include "cli/numbers.hpp"
+#include "cli/progress.hpp"
+#include "cli/sizes.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+outcome<digest_stream> open_keys(const options& given, const build_request& request, unsigned digest_bits,
+                                 digest_stream::work extra = {}) {
+  auto reader = key_reader::make(given, given.operands(), request.hash());
+  if (!reader) return failed(reader.error());
+  return digest_stream(std::move(*reader), request.hash(), digest_bits, std::move(extra));
+}
+
+template <class Digest>
+outcome<void> insert(built& into, std::span<const Digest> digests) {
+  const auto changed = into.filter.insert(digests);
+  if (!changed) return fail_error(changed.error());
+  into.keys_read += digests.size();
+  into.keys_inserted += *changed;
+  return {};
+}
+
+// Keys straight from the input into a filter whose size is known.
+outcome<built> build_direct(const options& given, const build_request& request, std::uint64_t keys) {
+  auto filter = request.make(keys);
+  if (!filter) return failed(filter.error());
+  built made{std::move(*filter)};
+  auto stream = open_keys(given, request, made.filter.digest_bits());
+  if (!stream) return failed(stream.error());
+  progress line(given, "building", stream->reader().total_bytes());
+  while (true) {
+    const auto more = stream->next();
+    if (!more) return failed(more.error());
+    if (!*more) return made;
+    auto done = stream->is_wide() ? insert(made, stream->wide()) : insert(made, stream->narrow());
+    if (!done) return failed(done.error());
+    line.update(stream->reader().bytes_taken(), made.keys_read);
+  }
+}
+
+// Reads once, and counts.
+class collector {
+ public:
+  collector(const options& given, const build_request& request)
+      : given_(given), request_(request), both_(request.may_need_wide()) {
+    constexpr std::uint64_t least_bytes = std::uint64_t{16} << 20U;
+    const auto ceiling = request.ceiling_bytes();
+    limit_bytes_ = ceiling ? std::max(*ceiling, least_bytes) : available_memory_bytes() / 2;
+  }
+
+  outcome<built> run() {
+    auto stream = open_keys(given_, request_, 64, [this](key_chunk& chunk) { widen(chunk); });
+    if (!stream) return failed(stream.error());
+    progress line(given_, "reading", stream->reader().total_bytes());
+    bool only_counts = false;
+    while (true) {
+      const auto more = stream->next();
+      if (!more) return failed(more.error());
+      if (!*more) break;
+      counter_.add(stream->narrow());
+      line.update(stream->reader().bytes_taken(), counter_.added());
+      if (only_counts) continue;
+      pile_up(*stream);
+      if (fits()) continue;
+      if (!stream->reader().all_regular()) return build_folding(*stream, line);
+      only_counts = true;
+      narrow_.clear();
+      wide_.clear();
+    }
+    line.finish();
+    note(given_, fmt::format("sized for {}", keys_text()));
+    return counted(only_counts ? build_direct(given_, request_, keys()) : build_from_pile());
+  }
+
+ private:
+  [[nodiscard]] std::uint64_t keys() const { return std::max<std::uint64_t>(1, counter_.at_most()); }
+  [[nodiscard]] std::uint64_t pile_bytes() const { return narrow_.size_bytes() + wide_.size_bytes(); }
+
+  void widen(key_chunk& chunk) const {
+    if (!both_) return;
+    chunk.wide.resize(chunk.size());
+    request_.hash().digests_wide(chunk.keys, chunk.wide);
+  }
+
+  void pile_up(const digest_stream& stream) {
+    narrow_.add(stream.narrow());
+    wide_.add(stream.wide());
+  }
+
+  // Whether what waits leaves room for the filter.
+  bool fits() {
+    const std::uint64_t taken = pile_bytes();
+    if (taken > limit_bytes_ / 2) return false;
+    // Planning takes time: done again when the pile has grown by a part.
+    if (taken <= checked_bytes_ + checked_bytes_ / 16) return true;
+    checked_bytes_ = taken;
+    if (request_.memory_decides()) return true;  // the filter takes what is left
+    const auto filter_bytes = request_.memory_for(keys());
+    return !filter_bytes || taken + *filter_bytes <= limit_bytes_;  // what cannot be had at all is said in the end
+  }
+
+  outcome<built> counted(outcome<built> made) const {
+    if (!made) return made;
+    made->keys_different = counter_.at_most();
+    made->different_exact = counter_.is_exact();
+    return made;
+  }
+
+  // "7,000 different keys among 10,000 read"
+  [[nodiscard]] std::string keys_text() const {
+    const std::uint64_t found = counter_.at_most();
+    const std::uint64_t read = counter_.added();
+    if (found == read) return fmt::format("{}, as many as were read", number_of(read, "key"));
+    return fmt::format("{} different {} among {} read{}", with_commas(found), found == 1 ? "key" : "keys",
+                       with_commas(read), counter_.is_exact() ? "" : " (estimated, 1 % added)");
+  }
+
+  template <class Digest>
+  static outcome<void> insert_pile(built& made, digest_pile<Digest>& pile) {
+    for (std::size_t i = 0; i < pile.blocks(); ++i) {
+      if (auto done = insert(made, pile.block(i)); !done) return done;
+      pile.drop(i);
+    }
+    pile.clear();
+    return {};
+  }
+  outcome<void> insert_piles(built& made) {
+    return made.filter.digest_bits() == 128 ? insert_pile(made, wide_) : insert_pile(made, narrow_);
+  }
+
+  outcome<built> build_from_pile() {
+    auto filter = request_.make(keys(), limit_bytes_ - std::min(limit_bytes_, pile_bytes()));
+    if (!filter) return failed(filter.error());
+    built made{std::move(*filter)};
+    if (auto done = insert_piles(made); !done) return failed(done.error());
+    return made;
+  }
+
+  // From a pipe that cannot be read again: into the largest filter there may be, and then folded.
+  outcome<built> build_folding(digest_stream& stream, progress& line) {
+    auto filter = request_.make_foldable(request_.ceiling_bytes().value_or(available_memory_bytes() / 2));
+    if (!filter) {
+      return fail_text(fmt::format("{} keys do not fit into memory while they are counted: give their number with -n",
+                                   with_commas(counter_.added())));
+    }
+    built made{std::move(*filter)};
+    if (auto done = insert_piles(made); !done) return failed(done.error());
+    narrow_.clear();
+    wide_.clear();
+    while (true) {
+      const auto more = stream.next();
+      if (!more) return failed(more.error());
+      if (!*more) break;
+      counter_.add(stream.narrow());
+      auto done = made.filter.digest_bits() == 128 ? insert(made, stream.wide()) : insert(made, stream.narrow());
+      if (!done) return failed(done.error());
+      line.update(stream.reader().bytes_taken(), made.keys_read);
+    }
+    line.finish();
+    return counted(fold(std::move(made)));
+  }
+
+  outcome<built> fold(built made) const {
+    const std::uint64_t largest = made.filter.shape().capacity_keys;
+    const bool too_many = keys() > largest;
+    if (too_many && request_.ceiling_bytes() && !request_.memory_decides()) {
+      // The same refusal as for a file, with the rate that would fit.
+      if (auto refused = request_.make(keys()); !refused) return failed(refused.error());
+    }
+    if (!request_.memory_decides()) {
+      auto smaller = request_.folded(std::move(made.filter), keys());
+      if (!smaller) return failed(smaller.error());
+      made.filter = std::move(*smaller);
+    }
+    const std::uint64_t capacity = made.filter.shape().capacity_keys;
+    std::string text =
+        fmt::format("more keys than could wait in memory: filled a filter made for {}", with_commas(largest));
+    if (capacity < largest) text.append(fmt::format(", folded to one for {}", with_commas(capacity)));
+    note(given_, fmt::format("{}; {}", text, keys_text()));
+    return made;
+  }
+
+  const options& given_;
+  const build_request& request_;
+  bool both_;  // digests of both widths
+  std::uint64_t limit_bytes_ = 0;
+  std::uint64_t checked_bytes_ = 0;
+  distinct_counter counter_;
+  digest_pile<std::uint64_t> narrow_;
+  digest_pile<digest128> wide_;
+};
+
+}  // namespace
+
+outcome<built> build_filter(const options& given, const build_request& request) {
+  if (!request.needs_count()) return build_direct(given, request, request.keys().value_or(1));
+  return collector(given, request).run();
+}
+
+}  // namespace bloomery::cli
