@@ -130,6 +130,24 @@ TEST_F(Faults, ASignalInTheMiddleOfASaveLeavesTheOldFileAndNoTemporaryOne) {
   }
 }
 
+TEST_F(Faults, ASignalWhileInputIsReadLeavesTheOldFileAndNoTemporaryOne) {
+  std::filesystem::copy_file(path("a"), path("f"));
+  for (const char* command : {"build -q --force -o f pipe", "build -q --force -n 1000 -o f pipe", "add -q f pipe",
+                              "remove -q --u64 set pipe", "merge -q --force -o f f pipe"}) {
+    for (const auto& [name, number] : {std::pair("INT", SIGINT), std::pair("TERM", SIGTERM)}) {
+      // Opening the pipe returns when the tool reads it. A shell has its background jobs ignore Ctrl-C: undone by env.
+      const ran result = sh(std::string("mkfifo pipe; env --default-signal=INT \"$TOOL\" ") + command +
+                            " > said 2>&1 & exec 3> pipe; printf '1\\n2\\n' >&3; kill -" + name + " $!; wait $!");
+      EXPECT_EQ(result.code, 128 + number) << command;
+      EXPECT_EQ(read("said"), "") << command;
+      std::filesystem::remove(path("said"));
+      std::filesystem::remove(path("pipe"));
+      EXPECT_EQ(names(), (std::vector<std::string>{"a", "b", "f", "gone", "keys", "set"})) << command;
+      EXPECT_TRUE(read("f") == read("a")) << command;
+    }
+  }
+}
+
 TEST_F(Faults, EvenKillLeavesTheOldFileAndAtMostOneHiddenTemporaryOne) {
   for (const writer& of : writers()) {
     if (!of.typical) continue;
