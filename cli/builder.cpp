@@ -32,10 +32,8 @@ outcome<void> insert(built& into, std::span<const Digest> digests) {
 }
 
 // Keys straight from the input into a filter whose size is known.
-outcome<built> build_direct(const options& given, const build_request& request, std::uint64_t keys) {
-  auto filter = request.make(keys);
-  if (!filter) return failed(filter.error());
-  built made{std::move(*filter)};
+outcome<built> build_direct(const options& given, const build_request& request, any_filter filter) {
+  built made{std::move(filter)};
   auto stream = open_keys(given, request, made.filter.digest_bits());
   if (!stream) return failed(stream.error());
   progress line(given, "building", stream->reader().total_bytes());
@@ -79,8 +77,11 @@ class collector {
       wide_.clear();
     }
     line.finish();
+    auto filter = request_.make(keys(), limit_bytes_ - std::min(limit_bytes_, pile_bytes()));
+    if (!filter) return failed(filter.error());
     note(given_, fmt::format("sized for {}", keys_text()));
-    return counted(only_counts ? build_direct(given_, request_, keys()) : build_from_pile());
+    return counted(only_counts ? build_direct(given_, request_, std::move(*filter))
+                               : build_from_pile(std::move(*filter)));
   }
 
  private:
@@ -139,10 +140,8 @@ class collector {
     return made.filter.digest_bits() == 128 ? insert_pile(made, wide_) : insert_pile(made, narrow_);
   }
 
-  outcome<built> build_from_pile() {
-    auto filter = request_.make(keys(), limit_bytes_ - std::min(limit_bytes_, pile_bytes()));
-    if (!filter) return failed(filter.error());
-    built made{std::move(*filter)};
+  outcome<built> build_from_pile(any_filter filter) {
+    built made{std::move(filter)};
     if (auto done = insert_piles(made); !done) return failed(done.error());
     return made;
   }
@@ -204,8 +203,10 @@ class collector {
 }  // namespace
 
 outcome<built> build_filter(const options& given, const build_request& request) {
-  if (!request.needs_count()) return build_direct(given, request, request.keys().value_or(1));
-  return collector(given, request).run();
+  if (request.needs_count()) return collector(given, request).run();
+  auto filter = request.make(request.keys().value_or(1));
+  if (!filter) return failed(filter.error());
+  return build_direct(given, request, std::move(*filter));
 }
 
 }  // namespace bloomery::cli

@@ -137,6 +137,76 @@ TEST_F(Build, WarnsOnceWhenItHoldsMoreThanItWasMadeFor) {
   EXPECT_FALSE(contains(run({"build", "-o", "g", "-n", "1000"}, numbers(1, 1000)).err, "warning"));
 }
 
+TEST_F(Build, IsSizedForTheDifferentKeys) {
+  std::string keys;
+  for (int i = 0; i < 10; ++i) keys.append(numbers(1, 1000));
+  const ran result = run({"build", "-o", "f"}, keys);
+  EXPECT_EQ(result.err.substr(0, result.err.find('\n')), "sized for 1,000 different keys among 10,000 read");
+  build("told", keys, {"-n", "1000"});
+  EXPECT_TRUE(read("f") == read("told"));
+  const auto one = run({"build", "-o", "g"}, "a\na\n");
+  EXPECT_TRUE(contains(one.err, "sized for 1 different key among 2 read\n")) << one.err;
+  EXPECT_TRUE(contains(run({"build", "-o", "h"}, "a\n").err, "sized for 1 key, as many as were read\n"));
+}
+
+TEST_F(Build, ManyDifferentKeysAreEstimatedWithAMargin) {
+  write("keys", numbers(1, 700000));
+  const auto all = json_of({"build", "--json", "-q", "-o", "f", "keys"});
+  EXPECT_EQ(all["keys_different"], 700000) << "never more than were read";
+  EXPECT_EQ(all["capacity_keys"], 700000);
+  const auto twice = json_of({"build", "--json", "-q", "-o", "g", "keys", "keys"});
+  EXPECT_EQ(twice["keys_read"], 1400000);
+  EXPECT_EQ(twice["keys_different_exact"], false);
+  EXPECT_GE(twice["keys_different"], 700000);
+  EXPECT_LE(twice["keys_different"], 714000);
+  EXPECT_EQ(twice["capacity_keys"], twice["keys_different"]);
+}
+
+TEST_F(Build, WhatDoesNotFitIntoMemoryWhileItIsCountedIsReadTwice) {
+  write("keys", numbers(1, 1200000));
+  ASSERT_EQ(run({"build", "-q", "-p", "5%", "--mem", "2M", "-o", "f", "keys"}).code, 0);
+  ASSERT_EQ(run({"build", "-q", "-p", "5%", "--mem", "2M", "-n", "1200000", "-o", "told", "keys"}).code, 0);
+  EXPECT_TRUE(read("f") == read("told"));
+}
+
+TEST_F(Build, APipeThatDoesNotFitIntoMemoryIsFolded) {
+  write("keys", numbers(1, 1200000));
+  const ran result = sh("cat keys | $TOOL build -p 5% --mem 8M -o f");
+  EXPECT_EQ(result.code, 0) << result.err;
+  const std::string first = result.err.substr(0, result.err.find('\n'));
+  EXPECT_TRUE(contains(first, "more keys than could wait in memory: filled a filter made for ")) << first;
+  EXPECT_TRUE(contains(first, ", folded to one for ")) << first;
+  EXPECT_TRUE(contains(first, "; 1,200,000 keys, as many as were read")) << first;
+  const auto info = json_of({"info", "--json", "f"});
+  EXPECT_GE(info["capacity_keys"], 1200000);
+  EXPECT_LE(info["capacity_keys"], 1500000);
+  EXPECT_LE(info["fpr_now"], 0.05);
+  EXPECT_EQ(run({"query", "-c", "f", "keys"}).out, "1200000\n");
+  // What cannot keep the rate is refused as it is for a file.
+  const ran small = sh("cat keys | $TOOL build -p 1% --mem 1M -o g");
+  EXPECT_EQ(small.code, 2);
+  EXPECT_EQ(lines_in(small.err), 1U) << small.err;
+  EXPECT_TRUE(contains(small.err, "and --mem allows 1,000,000 bytes (977 KiB): with -p ")) << small.err;
+  EXPECT_FALSE(exists("g"));
+  EXPECT_EQ(run({"build", "-p", "1%", "--mem", "1M", "-o", "g", "keys"}).err, small.err);
+}
+
+TEST_F(Build, TheKindIsChosenByPlan) {
+  const auto kind_of = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {"build", "--json", "-q", "--force", "-o", "f"};
+    words.insert(words.end(), more.begin(), more.end());
+    return json_of(words, "a\n")["kind"].get<std::string>();
+  };
+  EXPECT_EQ(kind_of({"-n", "100000"}), "blocked");
+  EXPECT_EQ(kind_of({"-n", "1"}), "blocked") << "a few bytes do not matter";
+  EXPECT_EQ(kind_of({"-n", "100000", "-p", "1e-7"}), "bloom") << "much smaller at this rate";
+  EXPECT_EQ(kind_of({"-n", "100000", "-p", "1e-7", "--kind", "blocked"}), "blocked");
+  EXPECT_EQ(kind_of({"-n", "100000", "-p", "1e-7", "--layout", "split64"}), "blocked");
+  EXPECT_EQ(kind_of({"-n", "100000", "--mem", "1M"}), "bloom") << "80 bits a key";
+  EXPECT_EQ(kind_of({"-n", "100000", "--mem", "120000"}), "blocked");
+  EXPECT_EQ(kind_of({"-n", "100000", "-p", "1%", "--mem", "122000"}), "bloom") << "blocked does not fit";
+}
+
 TEST_F(Build, HeadroomMakesRoom) {
   EXPECT_EQ(json_of({"build", "--json", "-o", "f", "--headroom", "20%"}, numbers(1, 1000))["capacity_keys"], 1200);
 }

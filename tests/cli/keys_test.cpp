@@ -216,6 +216,18 @@ TEST_F(KeyInput, DamagedPackedInputIsAnErrorAndNoFileIsWritten) {
   write("cut.zst", zst.substr(0, zst.size() / 2));
   write("tail.zst", zst.substr(0, zst.size() - 1));
   write("more.gz", gz + "text");
+  std::string wrong = gz;
+  wrong[gz.size() / 2] = static_cast<char>(wrong[gz.size() / 2] ^ 0x55);
+  wrong[gz.size() / 2 + 1] = static_cast<char>(wrong[gz.size() / 2 + 1] ^ 0x55);
+  write("wrong.gz", wrong);
+  write("wrong.zst", zst.substr(0, 6) + std::string(100, '\xff'));
+  for (const char* name : {"wrong.gz", "wrong.zst"}) {
+    const ran result = run({"build", "-o", "f", name});
+    EXPECT_EQ(result.code, 2) << name;
+    EXPECT_EQ(lines_in(result.err), 1U) << result.err;
+    EXPECT_EQ(result.err.rfind(std::string("bloomery: ") + name + ": its ", 0), 0U) << result.err;
+    EXPECT_TRUE(contains(result.err, " data is damaged: ")) << result.err;
+  }
   expect_error({"build", "-o", "f", "cut.gz"}, "bloomery: cut.gz: its gzip data is cut short: copy it again");
   expect_error({"build", "-o", "f", "tail.gz"}, "bloomery: tail.gz: its gzip data is cut short: copy it again");
   expect_error({"build", "-o", "f", "cut.zst"}, "bloomery: cut.zst: its zstd data is cut short: copy it again");
@@ -226,10 +238,52 @@ TEST_F(KeyInput, DamagedPackedInputIsAnErrorAndNoFileIsWritten) {
 }
 
 TEST_F(KeyInput, LinesOfAnyLengthAreKeys) {
-  const std::string giant(5'000'000, 'x');
+  const std::string giant(std::size_t{16} << 20U, 'x');
   build("f", "a\n" + giant + "\nb\n" + giant + "y");
   EXPECT_EQ(keys_in("f"), 4U);
   EXPECT_EQ(run({"query", "f"}, giant + "\n" + giant + "z\n").out, giant + "\n");
+}
+
+TEST_F(KeyInput, OnlyNewlinesAreEmptyKeys) {
+  build("f", std::string(1'000'000, '\n'), {"-n", "10"});
+  EXPECT_EQ(keys_in("f"), 1U);
+  EXPECT_EQ(run({"query", "-c", "f"}, std::string(700'000, '\n')).out, "700000\n");
+  EXPECT_EQ(run({"query", "f"}, "\n\nx\n").out, "\n\n");
+}
+
+TEST_F(KeyInput, EmptyFilesHoldNoKeys) {
+  build("f", "a\nb\n");
+  write("none", "");
+  write("one", "a");
+  EXPECT_EQ(run({"query", "f", "none", "one", "none", "-", "none"}, "b").out, "a\nb\n");
+  EXPECT_EQ(run({"query", "f", "none", "none"}).code, 1);
+  EXPECT_EQ(run({"query", "--csv", "--header", "-f", "x", "f", "none"}).code, 1) << "no header, no records";
+}
+
+TEST_F(KeyInput, ARecordMayHaveAMillionFields) {
+  std::string line;
+  for (int i = 1; i <= 1'000'000; ++i) line.append(std::to_string(i)).append(i < 1'000'000 ? "," : "\n");
+  build("f", line, {"-d", ",", "-f", "1000000"});
+  EXPECT_EQ(present("f", {"1000000", "999999"}), "10");
+  build("g", line, {"--csv", "-f", "999999,2"});
+  EXPECT_EQ(run({"query", "-f", "1,2", "g"}, "999999\t2\n2\t999999\n").out, "999999\t2\n");
+  expect_error({"build", "-o", "h", "-d", ",", "-f", "1000001"},
+               "bloomery: standard input: line 1 has 1000000 fields, there is no field 1000001", line);
+}
+
+TEST_F(KeyInput, NamedPipesAreReadAsTheyAreWritten) {
+  build("f", "a\nb\nc\n");
+  const ran result =
+      sh("mkfifo one two; { sleep 0.1; echo a; sleep 0.1; echo x; echo b; } > one & echo c > two & "
+         "timeout 20 $TOOL query f one two");
+  EXPECT_EQ(result.out, "a\nb\nc\n");
+  EXPECT_EQ(result.code, 0) << result.err;
+}
+
+TEST_F(KeyInput, AQuotedFirstFieldMayFollowAByteOrderMark) {
+  build("f", "\xef\xbb\xbf\"a\nb\",1\nc,2\n", {"--csv", "-f", "1"});
+  EXPECT_EQ(keys_in("f"), 2U);
+  EXPECT_EQ(present("f", {"a\nb", "c", "a"}), "110");
 }
 
 TEST_F(KeyInput, SeveralFilesAndStandardInputAreReadInOrder) {
