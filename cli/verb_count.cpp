@@ -1,10 +1,8 @@
 // bloomery count: how often a filter holds each key.
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string>
 #include <vector>
 
 #include "cli/digests.hpp"
@@ -31,7 +29,7 @@ void answer(const opened_filter& opened, bool silent, bool json, char terminator
       const nlohmann::ordered_json object = {{"line", records.text(i)}, {"count", counts[i]}};
       chunk.text.append(object.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace)).append("\n");
     } else {
-      fmt::format_to(std::back_inserter(chunk.text), "{}\t", counts[i]);
+      chunk.text.append(std::to_string(counts[i])).append("\t");
       chunk.text.append(records.text(i)).push_back(terminator);
     }
   }
