@@ -95,7 +95,7 @@ TEST_F(Adversity, AFilterOfANewerVersionIsSaid) {
 }
 
 TEST_F(Adversity, ADamagedHeaderIsSaid) {
-  for (const std::size_t at : {12, 16, 40, 88, 151, 200}) {
+  for (const std::size_t at : {12U, 16U, 40U, 88U, 151U, 200U}) {
     std::string bytes = read("good");
     bytes[at] = static_cast<char>(bytes[at] ^ 4);
     write("bad", bytes);
