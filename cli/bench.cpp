@@ -9,7 +9,9 @@
 #include <fstream>
 #include <thread>
 
+#include "cli/keys.hpp"
 #include "cli/progress.hpp"
+#include "cli/share_out.hpp"
 #include "cli/sizes.hpp"
 
 namespace bloomery::cli {
@@ -195,49 +197,30 @@ outcome<void> measure_cell(const bench_request& request, const hasher& hash, has
 }
 
 // The cells are shared out among threads; what they count does not depend on how.
-class cell_pool {
- public:
-  cell_pool(const bench_request& request, std::vector<hash_row>& rows) : request_(&request) {
-    for (hash_row& row : rows) {
-      for (hash_cell& cell : row.cells) tasks_.push_back({row.hash, &cell});
-    }
-    failures_.resize(tasks_.size());
-  }
-
-  outcome<void> run(const options& given) {
-    const std::uint64_t each = request_->hash_size.keys + request_->hash_probes;
-    progress line(given, "rates of hashes", tasks_.size() * each);
-    const auto work = [&](bool shows) {
-      for (std::size_t at = next_++; at < tasks_.size(); at = next_++) {
-        const auto hash = hasher_for(*tasks_[at].hash);
-        failures_[at] = hash ? measure_cell(*request_, *hash, *tasks_[at].cell) : fail_error(hash.error());
-        const std::uint64_t done = ++done_ * each;
-        if (shows) line.update(done, done);
-      }
-    };
-    std::vector<std::thread> others;
-    for (std::uint64_t i = 1; i < std::min<std::uint64_t>(request_->threads, tasks_.size()); ++i) {
-      others.emplace_back(work, false);
-    }
-    work(true);
-    for (std::thread& other : others) other.join();
-    for (const outcome<void>& failure : failures_) {
-      if (!failure) return failure;
-    }
-    return {};
-  }
-
- private:
+outcome<void> measure_cells(const options& given, const bench_request& request, std::vector<hash_row>& rows) {
   struct task {
     const hash_info* hash;
     hash_cell* cell;
+    outcome<void> done{};
   };
-  const bench_request* request_;
-  std::vector<task> tasks_;
-  std::vector<outcome<void>> failures_;
-  std::atomic<std::size_t> next_ = 0;
-  std::atomic<std::uint64_t> done_ = 0;
-};
+  std::vector<task> tasks;
+  for (hash_row& row : rows) {
+    for (hash_cell& cell : row.cells) tasks.push_back({.hash = row.hash, .cell = &cell});
+  }
+  const std::uint64_t each = request.hash_size.keys + request.hash_probes;
+  progress line(given, "rates of hashes", tasks.size() * each);
+  std::atomic<std::uint64_t> done = 0;
+  share_out(tasks.size(), request.threads, [&](std::size_t i, bool here) {
+    const auto hash = hasher_for(*tasks[i].hash);
+    tasks[i].done = hash ? measure_cell(request, *hash, *tasks[i].cell) : fail_error(hash.error());
+    const std::uint64_t keys = ++done * each;
+    if (here) line.update(keys, keys);
+  });
+  for (const task& each_task : tasks) {
+    if (!each_task.done) return each_task.done;
+  }
+  return {};
+}
 
 outcome<void> measure_hashes(const options& given, const bench_request& request, bench_report& report) {
   const bool integers = (request.kind != nullptr && request.kind->integer_keys) ||
@@ -250,7 +233,7 @@ outcome<void> measure_hashes(const options& given, const bench_request& request,
     if (!hash) return fail_error(hash.error());
     row.ns = bench::hash_ns_per_key(*hash, request.effort.ask_chunks);
   }
-  return cell_pool(request, report.hashes).run(given);
+  return measure_cells(given, request, report.hashes);
 }
 
 }  // namespace
@@ -283,7 +266,7 @@ outcome<bench_request> bench_request::from(const options& given) {
   const double expected = out.quick ? 400 : 2000;
   constexpr double most_probes = 2'000'000;
   out.hash_probes = static_cast<std::uint64_t>(std::min(most_probes, std::max(100 * expected, expected / fpr)));
-  out.threads = given.count(flag::jobs).value_or(std::max(1U, std::thread::hardware_concurrency()));
+  out.threads = jobs_of(given);
   return out;
 }
 

@@ -25,7 +25,7 @@ struct bench_request {
   std::vector<bench::case_size> sizes{};
   bench::case_size hash_size{};  // of the filters in which hashes are measured
   bool quick = false;
-  std::uint64_t threads = 1;  // for rates only: timings are of one thread
+  unsigned threads = 1;  // for rates only: timings are of one thread
   bench::effort effort{};
   std::uint64_t hash_probes = 0;
 

@@ -6,15 +6,14 @@
 #include <array>
 #include <bit>
 #include <bloomery/file/codec.hpp>
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "cli/chart.hpp"
 #include "cli/filters.hpp"
+#include "cli/fullness.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
-#include "cli/sizes.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verb.hpp"
 
@@ -24,25 +23,19 @@ namespace {
 struct report {
   const opened_filter& opened;
   filter_stats stats;
+  fullness full;
 
   [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
-  [[nodiscard]] double keys() const {
+  [[nodiscard]] double held() const {
     return stats.keys.exact ? static_cast<double>(stats.keys.keys) : stats.estimated_keys;
   }
-  // Holding more keys than it was made for, so that the promise no longer holds. A filter just above is within the
-  // noise.
-  [[nodiscard]] bool overfull() const {
-    return !kind().grows && keys() > static_cast<double>(stats.capacity_keys) && stats.fpr_now > stats.promised_fpr;
+  [[nodiscard]] std::vector<std::string> advice() const {
+    if (!full.overfull) return {};
+    return {overfull_advice(kind(), stats, full)};
   }
   [[nodiscard]] std::string hash_name() const {
     const hash_info* info = find_hash(opened.filter.hash().id);
     return info == nullptr ? fmt::format("number {}", opened.filter.hash().id) : std::string(info->name);
-  }
-  // The bytes that a filter of this kind and promise takes for the keys that are in it; 0 when that cannot be said.
-  [[nodiscard]] std::uint64_t bytes_needed() const {
-    const auto plan =
-        plan_kind(kind(), {.keys = static_cast<std::uint64_t>(std::ceil(keys())), .fpr = stats.promised_fpr});
-    return plan ? plan->memory_bytes : 0;
   }
 };
 
@@ -79,7 +72,8 @@ nlohmann::ordered_json as_json(const report& of) {
   out["fill"] = of.stats.fill;
   out["fpr_promised"] = of.stats.promised_fpr;
   out["fpr_now"] = of.stats.fpr_now;
-  out["overfull"] = of.overfull();
+  out["overfull"] = of.full.overfull;
+  out["advice"] = of.advice();
   out["memory_bytes"] = of.stats.memory_bytes;
   return out;
 }
@@ -120,21 +114,15 @@ std::string as_text(const report& of, const painter& paint) {
   add_line(out, "hash", fmt::format("{}, {}-bit digests", hash_text, of.opened.filter.digest_bits()));
   add_line(out, "keys", keys_text(of));
   if (!of.kind().grows) {
-    const double share = of.keys() / static_cast<double>(of.stats.capacity_keys);
+    const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
   }
   add_line(out, "fill", percent(of.stats.fill));
   add_line(out, "FPR promised", of.kind().exact ? "0 (exact)" : rate_text(of.stats.promised_fpr));
   add_line(out, "FPR now", of.kind().exact ? "0 (exact)" : rate_text(of.stats.fpr_now));
   add_line(out, "memory", exact_size(of.stats.memory_bytes));
-  if (of.overfull()) {
-    std::string advice = fmt::format("overfull: it was made for {} keys", with_commas(of.stats.capacity_keys));
-    constexpr double countable_fill = 0.9;  // beyond, the number of keys can no longer be told from the bits
-    if (const std::uint64_t bytes = of.bytes_needed(); bytes != 0 && of.stats.fill < countable_fill) {
-      advice.append(
-          fmt::format("; for the keys in it at {} build one of {}", percent(of.stats.promised_fpr), human_size(bytes)));
-    }
-    out.append(fmt::format("  {}\n", paint(style::caution, advice)));
+  for (const std::string& text : of.advice()) {
+    out.append(fmt::format("  {} {}\n", paint(style::caution, fmt::format("{:<14}", "overfull")), text));
   }
   return out;
 }
@@ -179,7 +167,7 @@ outcome<void> show(const options& given, const std::string& path, output& out) {
   if (!opened) return failed(opened.error());
   const auto stats = opened->filter.stats();
   if (!stats) return fail_file(opened->name, stats.error());
-  const report of{*opened, *stats};
+  const report of{*opened, *stats, fullness_of(opened->filter.info(), *stats)};
   if (given.has(flag::json)) {
     if (given.operands().size() == 1) {
       out.write_json(as_json(of));
@@ -229,8 +217,10 @@ const verb info_verb = {
     .usage = "[OPTIONS] FILE...",
     .description =
         "Says what each FILE is: kind and parameters, hash, keys in it (exact, or estimated after a merge), capacity, "
-        "fill, "
-        "false-positive rate promised and now, memory and file size. The whole file is read and checked.",
+        "fill, false-positive rate promised and now, memory and file size, "
+        "and whether it holds more keys than it was made for. "
+        "Several files give one block each, or with --json one object a line.\n\n"
+        "The whole file is read and checked; with --trust it is read only. - is standard input.",
     .examples = examples,
     .exit_codes = "0: done; 2: error, such as a damaged file",
     .run = run,

@@ -99,7 +99,8 @@ class any_filter {
   [[nodiscard]] named_values describe() const noexcept { return self_->describe(); }
   [[nodiscard]] bool is_mapped() const noexcept { return self_->is_mapped(); }
   [[nodiscard]] result<filter_stats> stats() const noexcept { return self_->stats(); }
-  // The stored words of kinds that have them, for pictures of the fill; empty for others. Every chunk is checked first.
+  // The stored words of kinds that have them, for pictures of the fill; empty for others. Every chunk is checked first,
+  // as it is for stats(), unless the file is trusted.
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept { return self_->bytes(); }
 
   // How many digests changed something. Digests are 64 or 128 bits wide, as digest_bits() says.

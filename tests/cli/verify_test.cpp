@@ -55,8 +55,98 @@ TEST_F(Verify, AnOverfullFilterBreaksItsRateAndTheRemedyIsNamed) {
   EXPECT_EQ(result.code, 1);
   EXPECT_TRUE(contains(result.out, "ok      false negatives")) << result.out;
   EXPECT_TRUE(contains(result.out, "BROKEN  false positives")) << result.out;
-  EXPECT_TRUE(contains(result.out, "and was made for 10,000: build it again with -n 20000, which takes "))
+  EXPECT_TRUE(contains(result.out, "FULL    more keys than it was made for\n")) << result.out;
+  EXPECT_TRUE(contains(result.out,
+                       "it holds about 20,000 keys and was made for 10,000: build it again with -n 20000, "
+                       "which takes 24.2 KiB (9.9"))
       << result.out;
+  EXPECT_TRUE(contains(result.out, "and with --headroom 20% if more keys are to come\n")) << result.out;
+  const auto found = json_of({"verify", "--json", "over", "--keys", "keys"});
+  EXPECT_EQ(found["overfull"], true);
+  EXPECT_EQ(found["different_keys"], 20000);
+  EXPECT_EQ(found["capacity_keys"], 10000);
+  EXPECT_EQ(found["advice"].size(), 1U);
+}
+
+TEST_F(Verify, AnOverfullFilterIsToldEvenWhileItsRateHolds) {
+  // 1 % too many keys raise the rate by less than the tolerance of 5 %, or by no more than chance could.
+  write("more", numbers(1, 20200));
+  build("over", read("more"), {"-n", "20000", "--kind", "bloom"});
+  const ran result = run({"verify", "over", "--keys", "more", "--probes", "50k"});
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_FALSE(contains(result.out, "BROKEN")) << result.out;
+  EXPECT_TRUE(contains(result.out, "FULL    more keys than it was made for\n")) << result.out;
+  EXPECT_TRUE(contains(result.out, " keys and was made for 20,000: build it again with -n ")) << result.out;
+  build("whole", read("more"), {"-n", "20200", "--kind", "bloom"});
+  EXPECT_FALSE(contains(run({"verify", "whole", "--keys", "more", "--probes", "50k"}).out, "FULL"));
+}
+
+TEST_F(Verify, AFilterFullToTheBrimIsCountedByItsKeys) {
+  build("brim", numbers(1, 20000), {"-n", "100"});
+  const ran result = run({"verify", "brim", "--keys", "keys", "--probes", "1000"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(contains(result.out, "it holds about 20,000 keys and was made for 100: build it again with -n 20000"))
+      << result.out;
+}
+
+TEST_F(Verify, AbsentKeysThatAreInTheFilterAreSuspectedWhenItIsNotOverfull) {
+  write("half", numbers(1, 10000));
+  write("rest", numbers(10001, 20000));
+  const ran result = run({"verify", "f", "--keys", "half", "--absent", "rest"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(contains(result.out, "BROKEN  false positives  10,000 of 10,000 absent keys: 100 %\n")) << result.out;
+  EXPECT_TRUE(contains(result.out,
+                       "it is not overfull: some of the absent keys may have been added to it beside those "
+                       "of --keys; measure with generated ones (--probes) to see\n"))
+      << result.out;
+  EXPECT_FALSE(contains(result.out, "FULL"));
+}
+
+TEST_F(Verify, TheAnswerDoesNotDependOnTheNumberOfThreads) {
+  write("many", numbers(1, 150000));
+  build("g", read("many"), {"-n", "100000"});
+  write("mixed", numbers(149000, 300000));
+  for (const auto& more : std::vector<std::vector<std::string>>{{"--probes", "50k"}, {"--absent", "mixed"}}) {
+    std::vector<std::string> words = {"verify", "g", "--json", "--keys", "many", "-j", "1"};
+    words.insert(words.end(), more.begin(), more.end());
+    const ran one = run(words);
+    EXPECT_EQ(one.code, 1) << one.err;
+    for (const char* jobs : {"2", "5"}) {
+      words[6] = jobs;
+      EXPECT_EQ(run(words).out, one.out);
+    }
+  }
+}
+
+TEST_F(Verify, LineNumbersHoldFarIntoAFile) {
+  write("long", numbers(1, 20000) + read("keys") + read("keys") + read("keys") + "gone\n" + read("keys"));
+  const ran result = run({"verify", "f", "--keys", "long", "--probes", "1000", "-j", "3"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(contains(result.out, "1 of 100,001 keys\n          line 80001: gone\n")) << result.out;
+  EXPECT_EQ(json_of({"verify", "--json", "f", "--keys", "long", "--probes", "1000"})["different_keys"], 20001);
+}
+
+TEST_F(Verify, PackedAndTextFiltersAndStandardInputAreVerifiedToo) {
+  build("text", read("keys"), {"--format", "text"});
+  build("packed", read("keys"), {"--compress", "zstd"});
+  for (const char* name : {"text", "packed"}) {
+    const ran result = run({"verify", name, "--keys", "keys", "--probes", "2000"});
+    EXPECT_EQ(result.code, 0) << name << result.out << result.err;
+  }
+  EXPECT_EQ(sh("$TOOL verify - --keys keys --probes 2000 < f").code, 0);
+  EXPECT_EQ(sh("$TOOL verify f --keys - --probes 2000 < keys").code, 0);
+}
+
+TEST_F(Verify, ADamagedChunkIsAnErrorThatNamesIt) {
+  std::string bytes = read("f");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  write("damaged", bytes);
+  const ran result = run({"verify", "damaged", "--keys", "keys"});
+  EXPECT_EQ(result.code, 2);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err.rfind("bloomery: damaged: is damaged in chunk 3, bytes ", 0), 0U) << result.err;
+  EXPECT_EQ(lines_in(result.err), 1U);
+  EXPECT_NE(run({"verify", "--trust", "damaged", "--keys", "keys", "--probes", "1000"}).code, 2);
 }
 
 TEST_F(Verify, TheIntervalIsClopperPearson) {
@@ -118,6 +208,19 @@ TEST_F(Verify, ErrorsAreNotVerdicts) {
   expect_error({"verify", "nosuch", "--keys", "keys"}, "bloomery: nosuch: cannot open: No such file or directory");
   expect_error({"verify", "f", "--keys", "nosuch"}, "bloomery: nosuch: cannot open: No such file or directory");
   expect_error({"verify", "-", "--keys", "-"}, "bloomery: verify: standard input (-) can be read only once");
+  expect_error({"verify", "f"}, "bloomery: verify: give the keys that it was built from: --keys KEYFILE");
+  expect_error({"verify", "f", "f", "--keys", "keys"},
+               "bloomery: verify: give one filter: bloomery verify FILE --keys KEYFILE");
+  expect_error({"verify", "f", "--keys", "keys", "--probes", "5", "--absent", "keys"},
+               "bloomery: verify: --absent and --probes contradict each other: give one");
+  const ran none = run({"verify", "f", "--keys", "keys", "--probes", "0"});
+  EXPECT_EQ(none.code, 2);
+  EXPECT_EQ(none.out, "");
+  write("words", "1\nx\n");
+  const ran word = run({"verify", "f", "--u64", "--keys", "words"});
+  EXPECT_EQ(word.code, 2) << "an input that breaks is no verdict";
+  EXPECT_EQ(word.out, "");
+  EXPECT_TRUE(contains(word.err, "line 2")) << word.err;
 }
 
 }  // namespace

@@ -1,0 +1,44 @@
+#include "cli/fullness.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "cli/numbers.hpp"
+#include "cli/sizes.hpp"
+
+namespace bloomery::cli {
+
+fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
+  constexpr double countable_fill = 0.9;
+  const auto capacity = static_cast<double>(stats.capacity_keys);
+  const double estimated = std::min(stats.estimated_keys, static_cast<double>(max_keys));
+  fullness out;
+  out.keys = std::max(stats.keys.keys, static_cast<std::uint64_t>(estimated + 0.5));
+  out.countable = kind.exact || stats.fill < countable_fill;
+  // What was counted is never too much. An estimate is off by a few times the square root of what it estimates, at
+  // most, as long as the filter is not far beyond its capacity.
+  const bool beyond = stats.keys.exact ? stats.keys.keys > stats.capacity_keys
+                                       : estimated > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
+  out.overfull = !kind.grows && beyond && stats.fpr_now > stats.promised_fpr;
+  return out;
+}
+
+std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of) {
+  const std::string capacity = with_commas(stats.capacity_keys);
+  if (!of.countable) {
+    return fmt::format("it holds far more keys than the {} that it was made for, too many to tell: build it again",
+                       capacity);
+  }
+  std::string text = fmt::format("it holds about {} and was made for {}: build it again with -n {}",
+                                 number_of(of.keys, "key"), capacity, of.keys);
+  const auto plan = plan_kind(kind, {.keys = of.keys, .fpr = stats.promised_fpr});
+  if (plan) {
+    text.append(
+        fmt::format(", which takes {} ({:.2f} bits per key)", human_size(plan->memory_bytes), plan->bits_per_key));
+  }
+  return text.append(", and with --headroom 20% if more keys are to come");
+}
+
+}  // namespace bloomery::cli

@@ -1,0 +1,28 @@
+// cli/fullness.hpp: whether a filter holds more keys than it was made for, and what to do about it.
+//
+//     const fullness of = fullness_of(filter.info(), stats);
+//     if (of.overfull) out.append(overfull_advice(filter.info(), stats, of));
+#pragma once
+
+#include <bloomery/any_filter.hpp>
+#include <cstdint>
+#include <string>
+
+namespace bloomery::cli {
+
+struct fullness {
+  // In it, as well as can be told. A filter counts the inserts that changed something; the fuller it is, the fewer do,
+  // and the more its fill knows.
+  std::uint64_t keys = 0;
+  // False: it is so full that its bits no longer tell, and there may be far more.
+  bool countable = true;
+  // Holds more than its capacity, and more false positives are to be expected than were promised.
+  bool overfull = false;
+};
+
+fullness fullness_of(const kind_info& kind, const filter_stats& stats);
+
+// "it holds about 3,000 keys and was made for 1,000: build it again with -n 3000, which takes ..."
+std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of);
+
+}  // namespace bloomery::cli

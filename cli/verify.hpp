@@ -1,0 +1,51 @@
+// cli/verify.hpp: what `bloomery verify` finds out; verb_verify.cpp tells it.
+//
+// Keys and probes are asked for on all threads; what is found does not depend on their number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/filters.hpp"
+#include "cli/fullness.hpp"
+
+namespace bloomery::cli {
+
+struct missing_key {
+  std::uint64_t line = 0;
+  std::string text;
+};
+
+struct findings {
+  static constexpr double confidence = 0.99;
+  static constexpr double tolerance = 1.05;
+
+  std::uint64_t keys = 0;
+  std::uint64_t different = 0;  // of these
+  std::uint64_t missing = 0;
+  std::vector<missing_key> first_missing{};
+  std::uint64_t probes = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t not_absent = 0;  // of --absent, left out because they are keys
+  bool generated = true;         // the probes, or they came from --absent
+  double low = 0;                // the true rate lies between, with the stated confidence
+  double high = 1;
+  filter_stats stats{};
+  fullness full{};
+  bool exact = false;
+
+  [[nodiscard]] double rate() const {
+    return probes == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(probes);
+  }
+  [[nodiscard]] bool keys_hold() const { return missing == 0; }
+  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * stats.promised_fpr); }
+  [[nodiscard]] bool holds() const { return keys_hold() && rate_holds(); }
+};
+
+outcome<findings> examine(const options& given, const opened_filter& opened);
+
+// What to change, one sentence each; empty when there is nothing.
+std::vector<std::string> advice_on(const findings& found, const opened_filter& opened);
+
+}  // namespace bloomery::cli
