@@ -1,5 +1,6 @@
 // bloomery: the tool. Finds the verb, reads its options, runs it, and turns what comes back into an exit code.
 #include <fmt/core.h>
+#include <malloc.h>
 
 #include <bloomery/bloomery.hpp>
 #include <new>
@@ -52,6 +53,10 @@ int run(std::span<char* const> arguments) {
 }  // namespace bloomery::cli
 
 int main(int argc, char** argv) {
+#ifdef __GLIBC__
+  // Large blocks are pages of their own for good: what is freed goes back to the system, so that --mem means something.
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+#endif
   bloomery::enable_all();
   bloomery::cli::handle_signals();
   try {
