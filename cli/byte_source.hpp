@@ -43,6 +43,7 @@ class byte_source {
   // Whether the last read gave nothing because nothing was there, not because of the end.
   [[nodiscard]] bool is_starved() const { return starved_; }
 
+  [[nodiscard]] bool is_regular() const { return regular_; }
   void set_wake(int descriptor) { wake_ = descriptor; }
 
   // For messages: the path, or "standard input".

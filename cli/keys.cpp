@@ -147,6 +147,7 @@ outcome<bool> key_reader::read(key_chunk& chunk) {
       chunk.file = source_.name();
       chunk.format = file_format_;
       chunk.starts_file = at_start_;
+      chunk.waited = !source_.is_regular();
       chunk.bytes_taken = finished_bytes_ + source_.bytes_taken();
       at_start_ = false;
     }
@@ -175,8 +176,7 @@ outcome<void> key_reader::fill(key_chunk& chunk) {
     const auto count = source_.read({chunk.buffer.get() + chunk.end, target - chunk.end},
                                     has_records ? patience::now : patience::wait);
     if (!count) return failed(count.error());
-    chunk.waited = source_.is_starved();
-    if (chunk.waited) return {};
+    if (source_.is_starved()) return {};
     ended_ = *count == 0;
     chunk.end += *count;
     find_end(chunk);

@@ -108,7 +108,7 @@ struct key_chunk {
 
   std::string file;               // the name of the input, for messages
   std::uint64_t bytes_taken = 0;  // of all input up to the end of this chunk, as it lies in the files
-  bool waited = false;            // more bytes were not there yet: somebody may be waiting for the answers
+  bool waited = false;            // from a pipe or terminal: somebody may be waiting for the answers
 
  private:
   friend class key_reader;

@@ -11,7 +11,7 @@
 //
 // The rules that hold for all: data goes to standard output through `output` (output.hpp), everything else to standard
 // error through `note` and `warn` (messages.hpp), which know --quiet. Exit codes: 0 yes or done, 1 no, 2 (a `problem`)
-// error. Keys are read with key_reader (keys.hpp); filters are opened with open_filter (filters.hpp).
+// error. Keys are read with digest_stream (digests.hpp); filters are opened with open_filter (filters.hpp).
 #pragma once
 
 #include <span>

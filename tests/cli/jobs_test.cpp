@@ -150,6 +150,20 @@ TEST_F(Jobs, AnswersComeWhileTheInputStillRunsForAnyNumberOfThreads) {
   }
 }
 
+// More than a chunk, then the beginning of a line: all whole lines are answered before the rest of it comes.
+TEST_F(Jobs, AWholeChunkIsAnsweredBeforeTheNextIsThere) {
+  build("f", "bob\n");
+  std::string input(300'000, '\n');
+  input.append("bob\nbegi");
+  write("input", input);
+  for (const char* jobs : thread_counts) {
+    const ran result = sh(std::string("rm -f in out; mkfifo in out; timeout 20 $TOOL query -j ") + jobs +
+                          " f < in > out & exec 3> in 4< out; cat input >&3; read answer <&4; echo $answer; "
+                          "exec 3>&-; wait");
+    EXPECT_EQ(result.out, "bob\n") << jobs;
+  }
+}
+
 TEST_F(Jobs, PackedInputIsAnsweredWhileItStillRuns) {
   build("f", "ann\nbob\n");
   write_gzip(path("bob.gz"), "eve\nbob\n");
