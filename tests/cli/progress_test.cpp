@@ -42,7 +42,7 @@ TEST_F(Progress, DoesNotAppearInAPipeUnlessAskedFor) {
 TEST_F(Progress, ShowsShareRateAndTimeInTheCharactersOfTheLocale) {
   write("keys", numbers(1, 400000));
   const std::string plain = sh("$TOOL build --progress -o f keys").err;
-  EXPECT_TRUE(contains(plain, "counting: ")) << plain;
+  EXPECT_TRUE(contains(plain, "reading: ")) << plain;
   EXPECT_TRUE(contains(plain, " %  ")) << plain;
   EXPECT_TRUE(contains(plain, "/s")) << plain;
   EXPECT_TRUE(is_ascii(plain)) << plain;
