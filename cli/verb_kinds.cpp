@@ -72,12 +72,12 @@ outcome<int> run(const options& given) {
     out.write_json(as_json());
   } else {
     const painter paint(given, STDOUT_FILENO);
-    out.write(paint(style::bold, fmt::format("{:<8} {:>12}  {:<24} {:<21} {}", "kind", "bits/key 1 %",
+    out.write(paint(style::bold, fmt::format("{:<8} {:>12}  {:<24} {:<33} {}", "kind", "bits/key 1 %",
                                              "lines a look-up", "can", "what it is")));
     out.write('\n');
     for_each_kind([&](const kind_line& line) {
       const std::string bits = line.bits_per_key ? fmt::format("{:.2f}", *line.bits_per_key) : "by keys";
-      out.write(fmt::format("{:<8} {:>12}  {:<24} {:<21} {}\n", line.info->name, bits, line.info->lines,
+      out.write(fmt::format("{:<8} {:>12}  {:<24} {:<33} {}\n", line.info->name, bits, line.info->lines,
                             abilities(line), line.info->summary));
     });
   }
