@@ -233,26 +233,41 @@ inline std::uint64_t fills_for(std::uint64_t keys, std::uint64_t add_keys, std::
   return std::clamp<std::uint64_t>(add_keys / keys, 1, most);
 }
 
+// Seconds per key over a whole fill, from what each chunk of it took in each fill. Adding may cost more as the filter
+// fills, so every part of the way counts: each stretch of it, of ten measurements or so, at its low percentile.
+inline double add_seconds_per_key(const std::vector<std::vector<double>>& chunks) {
+  constexpr std::size_t wanted = 10;
+  const std::size_t stretch = (wanted + chunks.front().size() - 1) / chunks.front().size();
+  double sum = 0;
+  for (std::size_t first = 0; first < chunks.size(); first += stretch) {
+    const std::size_t count = std::min(stretch, chunks.size() - first);
+    std::vector<double> times;
+    for (std::size_t i = first; i < first + count; ++i) times.insert(times.end(), chunks[i].begin(), chunks[i].end());
+    sum += low_percentile(std::move(times)) * static_cast<double>(count);
+  }
+  return sum / static_cast<double>(chunks.size());
+}
+
 // `tick` is called between chunks with the number of keys done.
 template <filter_kind K, class Digest, class Tick>
 kind_figures measure(kind_case<K, Digest>& each, const effort& with, Tick&& tick) {
-  kind_figures out{.memory_bytes = each.filter().memory_bytes(), .bits_per_key = each.bits_per_key()};
+  kind_figures out;
   constexpr std::uint64_t most_fills = 100;
   const std::uint64_t fills = fills_for(each.keys(), with.add_keys, most_fills);
-  // Adding may cost more as the filter fills, so every chunk of the way counts: each at its own low percentile.
   std::vector<std::vector<double>> add_times((each.keys() + chunk_keys - 1) / chunk_keys);
   for (std::uint64_t fill = 0; fill < fills; ++fill) {
     each.start_fill();
+    std::uint64_t left = each.keys();
     for (std::vector<double>& times : add_times) {
-      times.push_back(each.add_chunk());
-      tick(std::min<std::uint64_t>(chunk_keys, each.keys()));
+      const std::uint64_t keys = std::min<std::uint64_t>(chunk_keys, left);
+      times.push_back(each.add_chunk() / static_cast<double>(keys));
+      left -= keys;
+      tick(keys);
     }
     each.count_hits_of_fill(with.probes / fills, out.absent);
     tick(with.probes / fills);
   }
-  double seconds = 0;
-  for (const std::vector<double>& times : add_times) seconds += low_percentile(times);
-  out.add = seconds * 1e9 / static_cast<double>(each.keys());
+  out.add = add_seconds_per_key(add_times) * 1e9;
   out.memory_bytes = each.filter().memory_bytes();
   out.bits_per_key = each.bits_per_key();
   const auto ask = [&](ask_with how, ask_for which) {

@@ -243,6 +243,15 @@ TEST(BenchCases, AllKeysOfASourceAreDifferent) {
   }
 }
 
+TEST(BenchCases, AddingIsSummedOverTheWholeFillAndSparedFromOutliers) {
+  std::vector<std::vector<double>> chunks(40, {1.0});
+  for (std::size_t i = 20; i < 40; ++i) chunks[i] = {3.0};
+  EXPECT_DOUBLE_EQ(bench::add_seconds_per_key(chunks), 2.0) << "the later half is slower";
+  for (std::size_t i = 0; i < 40; i += 2) chunks[i] = {50.0};
+  EXPECT_DOUBLE_EQ(bench::add_seconds_per_key(chunks), 2.0) << "half of the chunks were disturbed";
+  EXPECT_DOUBLE_EQ(bench::add_seconds_per_key({{5.0, 1.0, 1.0}}), 1.0) << "several fills of one chunk";
+}
+
 TEST(BenchCases, AMarkNeedsMoreThanTheToleranceBeyondDoubt) {
   EXPECT_FALSE((bench::rate_count{.hits = 105, .asked = 10'000}).breaks(0.01));
   EXPECT_FALSE((bench::rate_count{.hits = 130, .asked = 10'000}).breaks(0.01)) << "may be chance";
