@@ -19,7 +19,9 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
     std::filesystem::create_directories(path("bin"));
     program("jq", "exec cat");
     program("man", "exec cat");
-    program("bloomery", "case $1 in demo | bench | hashes) set -- \"$@\" --quick ;; esac\nexec \"$TOOL\" \"$@\"");
+    program("bloomery",
+            "case $1 in demo | hashes) set -- \"$@\" --quick ;; bench) set -- \"$@\" --quick -n 10k ;; esac\n"
+            "exec \"$TOOL\" \"$@\"");
     for (const char* folder :
          {"logs", ".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"}) {
       std::filesystem::create_directories(path(folder));
