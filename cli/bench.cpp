@@ -196,6 +196,19 @@ outcome<void> measure_cell(const bench_request& request, const hasher& hash, has
   });
 }
 
+// Each thread has a filter of its own: no more of them than there is memory for.
+unsigned threads_with_memory(const bench_request& request, const std::vector<hash_row>& rows) {
+  std::uint64_t bytes = 1;
+  for (const hash_row& row : rows) {
+    for (const hash_cell& cell : row.cells) {
+      const auto plan = plan_kind(*cell.kind, {.keys = request.hash_size.keys, .fpr = request.hash_size.fpr});
+      if (plan) bytes = std::max(bytes, plan->memory_bytes);
+    }
+  }
+  const std::uint64_t fit = std::max<std::uint64_t>(1, available_memory_bytes() / 2 / bytes);
+  return static_cast<unsigned>(std::min<std::uint64_t>(request.threads, fit));
+}
+
 // The cells are shared out among threads; what they count does not depend on how.
 outcome<void> measure_cells(const options& given, const bench_request& request, std::vector<hash_row>& rows) {
   struct task {
@@ -210,7 +223,7 @@ outcome<void> measure_cells(const options& given, const bench_request& request, 
   const std::uint64_t each = request.hash_size.keys + request.hash_probes;
   progress line(given, "rates of hashes", tasks.size() * each);
   std::atomic<std::uint64_t> done = 0;
-  share_out(tasks.size(), request.threads, [&](std::size_t i, bool here) {
+  share_out(tasks.size(), threads_with_memory(request, rows), [&](std::size_t i, bool here) {
     const auto hash = hasher_for(*tasks[i].hash);
     tasks[i].done = hash ? measure_cell(request, *hash, *tasks[i].cell) : fail_error(hash.error());
     const std::uint64_t keys = ++done * each;

@@ -277,7 +277,8 @@ const verb bench_verb = {
         "A rate is marked with ! when it is above 1.05 times the one asked for with 99.9 % confidence. "
         "Without --hash the filters of this part have 1,000,000 keys at most.\n\n"
         "Times are of one thread whatever -j says; the rates of hashes are counted on all threads. "
-        "Memory is that of the largest filter, and no more than a megabyte beside it.",
+        "Memory is that of the largest filter; for the rates of hashes each thread has a filter of its own, "
+        "as far as there is memory for them.",
     .examples = examples,
     .exit_codes = "0: done; 2: error",
     .run = run,
