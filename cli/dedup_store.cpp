@@ -84,7 +84,15 @@ void dedup_store::locate(suspect& of) const {
 
 outcome<bool> dedup_store::holds(std::uint32_t ordinal, std::string_view key) {
   if (auto done = file_.flush(); !done) return failed(done.error());
-  std::uint64_t at = groups_[ordinal / group_records];
+  suspect place{.ordinal = ordinal};
+  locate(place);
+  if (place.group_bytes <= max_group_bytes) {
+    std::string group(place.group_bytes, '\0');
+    if (auto done = file_.read(place.group_at, std::span(group)); !done) return failed(done.error());
+    const auto stored = key_in_group(group, with_texts_, ordinal % group_records);
+    return stored && *stored == key;
+  }
+  std::uint64_t at = place.group_at;
   std::array<char, max_number_bytes> front{};
   const auto number = [&]() -> outcome<std::uint64_t> {
     const std::size_t there =

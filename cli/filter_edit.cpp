@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "cli/filter_output.hpp"
+#include "cli/fullness.hpp"
 #include "cli/numbers.hpp"
 #include "cli/verb.hpp"
 
@@ -42,19 +43,14 @@ outcome<void> filter_edit::save() const {
   return {};
 }
 
-std::uint64_t keys_held(const filter_stats& stats) {
-  const double estimated = std::round(stats.estimated_keys);
-  return std::max(stats.keys.keys, estimated < 1.8e19 ? static_cast<std::uint64_t>(estimated) : 0);
-}
-
 std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
-  const std::uint64_t held = keys_held(stats);
-  if (filter.info().grows || held <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr) return {};
+  const fullness of = fullness_of(filter.info(), stats);
+  if (!of.overfull) return {};
   return fmt::format(
       "holds about {} and was made for {}: its false-positive rate is now {}, promised was {}; build it "
       "again with -n {}",
-      number_of(held, "key"), with_commas(stats.capacity_keys), percent(stats.fpr_now), percent(stats.promised_fpr),
-      held);
+      number_of(of.keys, "key"), with_commas(stats.capacity_keys), percent(stats.fpr_now), percent(stats.promised_fpr),
+      of.keys);
 }
 
 }  // namespace bloomery::cli

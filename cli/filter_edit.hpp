@@ -41,10 +41,6 @@ class filter_edit {
   opened_filter opened_;
 };
 
-// How many keys it holds. A filter counts the inserts that changed something; the fuller it is, the fewer do, and the
-// more its fill knows.
-std::uint64_t keys_held(const filter_stats& stats);
-
 // What to say of a filter that holds more than it was made for and breaks its promise; empty for others.
 std::string overfull_text(const any_filter& filter, const filter_stats& stats);
 

@@ -68,7 +68,7 @@ constexpr std::array rows = {
     flag_row{flag::absent, "absent", "", type::file, "FILE", "",
              "measure with the keys of this file, known to be absent, instead of generated ones", on_verify, selection},
     flag_row{flag::quick, "quick", "", type::none, "", "",
-             "less work, rougher figures: hashes measures for a shorter time, demo takes 100,000 keys", on_hashes | on_demo | on_bench, selection},
+             "less work, rougher figures: hashes measures for a shorter time, demo takes 100,000 keys, bench fewer sizes", on_hashes | on_demo | on_bench, selection},
     flag_row{flag::approx, "approx", "", type::none, "", "",
              "remember lines in a filter: a few bits each, and a share of at most P of the new lines is lost", on_dedup, selection},
     flag_row{flag::state, "state", "", type::file, "FILE", "",

@@ -220,6 +220,7 @@ outcome<void> key_reader::take_header(key_chunk& chunk) {
   const char* const stop =
       format_->csv ? scanner.record_end(bytes.data(), end) : std::find(bytes.data(), end, format_->terminator);
   std::string_view text(bytes.data(), static_cast<std::size_t>(stop - bytes.data()));
+  if (!header_) header_.emplace(text);
   if (format_->crlf && !format_->csv && !text.empty() && text.back() == '\r') text.remove_suffix(1);
 
   key_format resolved = *format_;

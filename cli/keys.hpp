@@ -206,6 +206,8 @@ class key_reader {
   // Whether every input can be read twice.
   [[nodiscard]] bool all_regular() const { return all_regular_; }
   [[nodiscard]] char terminator() const { return format_->terminator; }
+  // The header of the first file, as it stands, with --header. Known once a chunk was settled, or at the end.
+  [[nodiscard]] const std::optional<std::string>& header() const { return header_; }
   [[nodiscard]] unsigned jobs() const { return jobs_; }
   [[nodiscard]] std::size_t chunk_bytes() const { return chunk_bytes_; }
 
@@ -237,6 +239,7 @@ class key_reader {
   bool header_due_ = false;  // its header has not been read yet
   bool ended_ = false;       // the source has given all of its bytes
   std::shared_ptr<const key_format> file_format_;
+  std::optional<std::string> header_;
   std::string carried_;      // the beginning of a record
   csv_scanner scanner_;      // behind all bytes that were read
   std::size_t scanned_ = 0;  // of the chunk: what was looked at

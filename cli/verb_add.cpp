@@ -6,6 +6,7 @@
 
 #include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
+#include "cli/fullness.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -42,7 +43,8 @@ std::string summary(const filter_edit& edit, const tally& added, const filter_st
   std::string out = fmt::format("{}: {}, {} read, {} inserted", edit.name(), edit.filter().info().name,
                                 number_of(added.keys_read, "key"), with_commas(added.keys_inserted));
   if (edit.filter().info().grows) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
-  out.append(fmt::format("; holds about {}, made for {}", number_of(keys_held(stats), "key"),
+  out.append(fmt::format("; holds about {}, made for {}",
+                         number_of(fullness_of(edit.filter().info(), stats).keys, "key"),
                          with_commas(stats.capacity_keys)));
   return out.append(fmt::format("; FPR now {}, promised {}", percent(stats.fpr_now), percent(stats.promised_fpr)));
 }
@@ -53,7 +55,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
   out["kind"] = edit.filter().info().name;
   out["keys_read"] = added.keys_read;
   out["keys_inserted"] = added.keys_inserted;
-  out["keys"] = keys_held(stats);
+  out["keys"] = fullness_of(edit.filter().info(), stats).keys;
   out["capacity_keys"] =
       edit.filter().info().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(stats.capacity_keys);
   out["file_bytes"] = size_of_file(edit.name());

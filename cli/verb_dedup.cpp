@@ -34,11 +34,20 @@ class line_sink final : public dedup_sink {
   line_sink(dedup_mode mode, char terminator, bool silent) : mode_(mode), terminator_(terminator), silent_(silent) {}
   void encode(std::string& to, std::uint64_t /*sequence*/, std::uint64_t count, std::string_view text) const override {
     if (silent_) return;
-    if (mode_ == dedup_mode::counts) to.append(fmt::to_string(count)).push_back('\t');
+    if (mode_ == dedup_mode::counts) to.append(std::to_string(count)).push_back('\t');
     to.append(text).push_back(terminator_);
   }
   outcome<void> write(std::string_view encoded) override {
     out_.write(encoded);
+    return out_.flush();
+  }
+  // The names of the fields stay in front of the lines. Once; the reader knows them from the first chunk on.
+  outcome<void> write_header(const key_reader& reader) {
+    if (header_done_ || silent_ || !reader.header()) return {};
+    header_done_ = true;
+    if (mode_ == dedup_mode::counts) out_.write("count\t");
+    out_.write(*reader.header());
+    out_.write(terminator_);
     return out_.flush();
   }
 
@@ -46,6 +55,7 @@ class line_sink final : public dedup_sink {
   dedup_mode mode_;
   char terminator_;
   bool silent_;
+  bool header_done_ = false;
   output out_;
 };
 
@@ -127,6 +137,7 @@ outcome<tally> run_exact(const options& given, const hasher& hash, digest_stream
   outcome<bool> more = true;
   while ((more = stream.next()) && *more) {
     entries.clear();
+    if (auto written = sink.write_header(stream.reader()); !written) return failed(written.error());
     const auto records = stream.records();
     for (std::size_t i = 0; i < records.size(); ++i) {
       entries.push_back({stream.keys()[i], records.text(i), so_far.lines++});
@@ -143,6 +154,7 @@ outcome<tally> run_exact(const options& given, const hasher& hash, digest_stream
     if (auto flushed = dedup->flush(); !flushed) return failed(flushed.error());
     return failed(more.error());
   }
+  if (auto written = sink.write_header(stream.reader()); !written) return failed(written.error());
   if (auto finished = dedup->finish(); !finished) return failed(finished.error());
   if (state) {
     if (auto kept = state->commit(dedup->store()); !kept) return failed(kept.error());
@@ -265,6 +277,7 @@ outcome<tally> run_approx(const options& given, approx_start start, line_sink& s
   std::string lines;
   outcome<bool> more = true;
   while ((more = stream->next()) && *more) {
+    if (auto written = sink.write_header(stream->reader()); !written) return failed(written.error());
     if (auto added = seen->add(stream->keys(), stream->narrow(), fresh); !added) return failed(added.error());
     const auto records = stream->records();
     lines.clear();
@@ -291,6 +304,7 @@ outcome<tally> run_approx(const options& given, approx_start start, line_sink& s
   }
   line.finish();
   if (!more) return failed(more.error());
+  if (auto written = sink.write_header(stream->reader()); !written) return failed(written.error());
   if (start.state) {
     if (auto kept = keep_state(given, *start.state, seen->filter()); !kept) return failed(kept.error());
   }
@@ -349,7 +363,9 @@ const verb dedup_verb = {
     .usage = "[OPTIONS] [FILES]",
     .description =
         "Prints the first occurrence of every line of FILES, or of standard input, in order. With -f and its like the "
-        "key decides which lines are equal, and whole lines are printed.\n\n"
+        "key decides which lines are equal, and whole lines are printed; with --header the first file's header stays "
+        "in "
+        "front.\n\n"
         "Exact unless --approx is given: no line whose key is new is ever lost, and none is printed twice. A line is "
         "dropped only after its key has been compared, byte by byte, with an earlier one; hashes only say where to "
         "look. Memory holds 9 to 18 bytes for each different key, whatever its length, and some 100 MB of buffers; the "

@@ -11,6 +11,7 @@
 #include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
 #include "cli/filters.hpp"
+#include "cli/fullness.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -167,7 +168,8 @@ std::string summary(const options& given, const merged& made, const filter_stats
   std::string out = fmt::format(
       "{}: {} of {}, {}, {}{}, {}", given.text(flag::output), given.has(flag::intersect) ? "intersection" : "union",
       number_of(made.names.size(), "filter"), made.filter.info().name, made.filter.info().exact ? "" : "about ",
-      number_of(keys_held(stats), "key"), exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
+      number_of(fullness_of(made.filter.info(), stats).keys, "key"),
+      exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   if (!made.filter.info().exact) {
     out.append(fmt::format("; fill {}; FPR now {}, promised {} at {}", percent(stats.fill), percent(stats.fpr_now),
                            percent(stats.promised_fpr), number_of(stats.capacity_keys, "key")));
@@ -184,7 +186,7 @@ nlohmann::ordered_json as_json(const options& given, const merged& made, const f
     out["inputs"].push_back({{"file", made.names[i]}, {"folded", made.factors[i]}});
   }
   out["kind"] = made.filter.info().name;
-  out["keys"] = keys_held(stats);
+  out["keys"] = fullness_of(made.filter.info(), stats).keys;
   out["keys_exact"] = made.filter.info().exact;
   out["capacity_keys"] =
       made.filter.info().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(stats.capacity_keys);

@@ -173,9 +173,9 @@ TEST(DedupExact, ConfirmsSuspectsByTheirBytesWhenDigestsCollide) {
   const auto hash = *hasher::make("identity");
   std::mt19937 random(5);
   std::vector<std::string> lines;
-  for (int i = 0; i < 3000; ++i) {
+  for (int i = 0; i < 1500; ++i) {
     const std::uint64_t family = std::uint64_t{random() % 3} << 60U;
-    lines.push_back(key_of(family | (random() % 200)));
+    lines.push_back(key_of(family | (random() % 40)));
   }
   for (const dedup_mode mode : {dedup_mode::first, dedup_mode::repeated, dedup_mode::counts}) {
     for (const std::size_t window : {std::size_t{100}, std::size_t{3000}, std::size_t{1} << 20U}) {
@@ -196,8 +196,8 @@ TEST(DedupExact, SplitsWhatDoesNotFitAndMergesItInOrder) {
     EXPECT_EQ(run_engine(std::vector<std::string>(lines.begin(), lines.begin() + 3000), how, {}, &was_split),
               expected(std::vector<std::string>(lines.begin(), lines.begin() + 3000), mode));
     EXPECT_TRUE(was_split);
-    // Half of the keys.
-    const trial half{.mode = mode, .window_bytes = 20000, .table_bytes = 900000, .background = true};
+    // An empty table fits, and the index of half of the keys.
+    const trial half{.mode = mode, .window_bytes = 20000, .table_bytes = 662000, .background = true};
     EXPECT_EQ(run_engine(lines, half, {}, &was_split), expected(lines, mode));
     EXPECT_TRUE(was_split);
   }
@@ -207,7 +207,7 @@ TEST(DedupExact, SplitsCollidingKeysToo) {
   const auto hash = *hasher::make("identity");
   std::mt19937 random(6);
   std::vector<std::string> lines;
-  for (int i = 0; i < 1500; ++i) lines.push_back(key_of(std::uint64_t{random() % 2} << 63U | (random() % 100)));
+  for (int i = 0; i < 1500; ++i) lines.push_back(key_of(std::uint64_t{random() % 2} << 63U | (random() % 40)));
   for (const dedup_mode mode : {dedup_mode::first, dedup_mode::repeated, dedup_mode::counts}) {
     bool was_split = false;
     const trial how{.mode = mode, .window_bytes = 500, .table_bytes = 1};
@@ -299,7 +299,7 @@ TEST_F(DedupState, RemembersFromRunToRun) {
 TEST_F(DedupState, NoticesEveryFlippedByteThatCounts) {
   ASSERT_EQ(remember({"some", "keys", "that", "matter"}), 4);
   const std::string whole = read("state");
-  for (std::size_t at = 0; at < whole.size(); ++at) {
+  for (std::size_t at = 0; at < whole.size(); at = at == 63 ? 500 : at == 563 ? 1016 : at == 1071 ? 4090 : at + 1) {
     // Between the records nothing is stored; the older commit record may be anything.
     const bool counts = at < 12 || (at >= 512 && at < 552) || at >= 4096;
     std::string damaged = whole;

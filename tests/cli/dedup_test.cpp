@@ -53,9 +53,9 @@ TEST_F(Dedup, StaysExactWhenItDoesNotFitIntoMemory) {
 }
 
 TEST_F(Dedup, ConfirmsSuspectsOfAHashThatCollides) {
-  // 32 bits for 150,000 lines: a few pairs collide, as the C of this hash shows; none of them may be lost.
+  // 32 bits for 150,000 lines: two or three pairs collide, and none of these lines may be lost.
   const std::string lines = numbers(1, 150000);
-  const ran result = run({"dedup", "--hash", "murmur3_x86_32"}, lines + lines);
+  const ran result = run({"dedup", "--hash", "murmur3-x86-32"}, lines + lines);
   EXPECT_EQ(result.out, lines);
 }
 
@@ -70,6 +70,16 @@ TEST_F(Dedup, TakesKeysAsTheOptionsSayAndPrintsWholeLines) {
   EXPECT_EQ(run({"dedup", "--counts", "-f", "1", "-d", ","}, "1,x\n2,y\n1,z\n1,w\n").out, "3\t1,x\n1\t2,y\n");
   write("nul", std::string_view("a\0b\na\0b\0b\na\0", 12));
   EXPECT_EQ(run({"dedup", "-0", "nul"}).out, std::string("a\0b\na\0b\0", 8));
+}
+
+TEST_F(Dedup, KeepsTheHeaderInFront) {
+  write("a", "id,name\n1,x\n2,x\n");
+  write("b", "id,name\n3,y\n");
+  EXPECT_EQ(run({"dedup", "--csv", "--header", "-f", "name", "a", "b"}).out, "id,name\n1,x\n3,y\n");
+  EXPECT_EQ(run({"dedup", "--csv", "--header", "-f", "name", "--approx", "a", "b"}).out, "id,name\n1,x\n3,y\n");
+  EXPECT_EQ(run({"dedup", "--csv", "--header", "-f", "name", "--counts", "a", "b"}).out,
+            "count\tid,name\n2\t1,x\n1\t3,y\n");
+  EXPECT_EQ(run({"dedup", "--csv", "--header", "-f", "name"}, "id,name\n").out, "id,name\n");
 }
 
 TEST_F(Dedup, TakesEveryKindOfLine) {
@@ -118,7 +128,7 @@ TEST_F(Dedup, RemembersNothingOfARunThatFails) {
 
 TEST_F(Dedup, LeavesTheStateWholeWhenItIsKilled) {
   ASSERT_EQ(run({"dedup", "--state", "s"}, "a\nb\n").code, 0);
-  for (const std::string signal : {"INT", "TERM", "KILL"}) {
+  for (const std::string signal : {"HUP", "TERM", "KILL"}) {
     const ran result =
         sh("mkfifo in out; \"$TOOL\" dedup --state s < in > out & exec 8> in 9< out; printf 'c\\n' >&8; read x <&9; "
            "kill -" +
@@ -134,6 +144,19 @@ TEST_F(Dedup, LeavesNoSpillFilesEvenWhenKilledHard) {
       sh("mkdir t; mkfifo in out; \"$TOOL\" dedup -T t < in > out & exec 8> in 9< out; printf 'a\\nb\\na\\n' >&8;"
          "read x <&9; ls -A t | wc -l; kill -9 $!; ls -A t | wc -l; rm in out");
   EXPECT_EQ(result.out, "0\n0\n") << result.err;
+}
+
+TEST_F(Dedup, AFullDiskIsAnErrorAndLeavesTheStateWhole) {
+  write("in", numbers(1, 200000));
+  const ran spill = sh("ulimit -f 64; { \"$TOOL\" dedup -T . in; echo $? >&2; } | cat > /dev/null");
+  EXPECT_EQ(
+      spill.err,
+      "bloomery: .: cannot write: File too large: more room is needed there, or another folder (--temp-dir)\n2\n");
+  ASSERT_EQ(run({"dedup", "--state", "s"}, "a\n").code, 0);
+  const ran state = sh("ulimit -f 64; { \"$TOOL\" dedup --state s in; echo $? >&2; } | cat > /dev/null");
+  EXPECT_TRUE(contains(state.err, "bloomery: s: cannot write: File too large")) << state.err;
+  EXPECT_EQ(run({"dedup", "--state", "s"}, "a\n1\n").out, "1\n");
+  EXPECT_EQ(names(), (std::vector<std::string>{"in", "s"}));
 }
 
 TEST_F(Dedup, TwoRunsCannotUseOneStateAtOnce) {
@@ -197,7 +220,7 @@ TEST_F(Dedup, RefusesWhatContradictsItself) {
   expect_error(
       {"dedup", "-p", "1%"},
       "bloomery: dedup: -p is a share of mistakes and dedup makes none: give --approx as well, or leave -p out");
-  expect_error({"dedup", "--mem", "1M"}, "bloomery: dedup: --mem: dedup needs 32.0 MiB (33,554,432 bytes) at least");
+  expect_error({"dedup", "--mem", "1M"}, "bloomery: dedup: --mem: dedup needs 33,554,432 bytes (32.0 MiB) at least");
   expect_error(
       {"dedup", "--approx", "--state", "s"},
       "bloomery: dedup: --approx --state: give -n, the number of different lines that the state will hold one day");

@@ -177,11 +177,28 @@ TEST_F(Faults, AFileBeyondTheLimitOfTheShellIsAnError) {
 
 TEST_F(Faults, AFullStandardOutputIsAnError) {
   build("f", numbers(1, 2000));
-  for (const char* command :
-       {"query f keys", "query -c f keys", "query --json f keys", "count --u64 set keys", "info f", "info --json f",
-        "plan -n 1M", "plan --json -n 1M", "kinds", "kinds --json", "hashes --quick", "--help", "--version",
-        "build --help", "verify f --keys keys --probes 100", "build -o - keys", "build --format text -o - keys",
-        "merge -o - f f"}) {
+  for (const char* command : {"query f keys",
+                              "query -c f keys",
+                              "query --json f keys",
+                              "count --u64 set keys",
+                              "info f",
+                              "info --json f",
+                              "plan -n 1M",
+                              "plan --json -n 1M",
+                              "kinds",
+                              "kinds --json",
+                              "hashes --quick",
+                              "--help",
+                              "--version",
+                              "build --help",
+                              "verify f --keys keys --probes 100",
+                              "build -o - keys",
+                              "build --format text -o - keys",
+                              "merge -o - f f",
+                              "dedup keys",
+                              "dedup --counts keys",
+                              "dedup --json keys",
+                              "dedup --approx keys"}) {
     const ran result = sh(std::string("exec \"$TOOL\" ") + command + " > /dev/full");
     EXPECT_EQ(result.code, 2) << command;
     EXPECT_TRUE(contains(result.err, "bloomery: standard output: cannot write: No space left on device\n"))
@@ -192,9 +209,10 @@ TEST_F(Faults, AFullStandardOutputIsAnError) {
 TEST_F(Faults, AClosedPipeIsQuiet) {
   write("keys", numbers(1, 300000));
   build("f", numbers(1, 100), {"-n", "100"});
-  for (const char* command : {"query -v f keys", "query --mark f keys", "count --u64 set keys",
-                              "count --json --u64 set keys", "build -q -n 10M -o - keys", "merge -q -o - f",
-                              "plan -n 1M --plot", "kinds", "hashes --quick", "info f", "--help", "build --help"}) {
+  for (const char* command :
+       {"query -v f keys", "query --mark f keys", "count --u64 set keys", "count --json --u64 set keys",
+        "build -q -n 10M -o - keys", "merge -q -o - f", "plan -n 1M --plot", "kinds", "hashes --quick", "info f",
+        "--help", "build --help", "dedup keys", "dedup --counts keys"}) {
     const ran result = sh(std::string("{ \"$TOOL\" ") + command + "; echo $? > code; } | head -c 1 > first");
     EXPECT_EQ(result.err, "") << command;
     EXPECT_EQ(read("first").size(), 1U) << command;
