@@ -19,6 +19,10 @@ outcome<filter_edit> filter_edit::open(const options& given) {
   const std::string& path = given.operands().front();
   if (path == "-") return fail_usage("standard input cannot be changed in place: give the filter's file");
   if (auto apart = check_not_input(path, std::span(given.operands()).subspan(1)); !apart) return failed(apart.error());
+  return open_file(path);
+}
+
+outcome<filter_edit> filter_edit::open_file(const std::string& path) {
   auto lock = file_lock::take(path);
   if (!lock) return failed(lock.error());
   const auto header = read_header(path.c_str());
@@ -29,11 +33,11 @@ outcome<filter_edit> filter_edit::open(const options& given) {
 }
 
 outcome<digest_stream> filter_edit::keys(const options& given) const {
-  const auto hash = hasher_of(given, opened_);
-  if (!hash) return failed(hash.error());
-  auto reader = key_reader::make(given, std::span(given.operands()).subspan(1), *hash);
+  const auto with = hash(given);
+  if (!with) return failed(with.error());
+  auto reader = key_reader::make(given, std::span(given.operands()).subspan(1), *with);
   if (!reader) return failed(reader.error());
-  return digest_stream(std::move(*reader), *hash, opened_.filter.digest_bits());
+  return digest_stream(std::move(*reader), *with, opened_.filter.digest_bits());
 }
 
 outcome<void> filter_edit::save() const {

@@ -54,7 +54,7 @@ failed bad(std::string_view what) { return fail_text(fmt::format(": {}", what));
 
 chunk_parser::chunk_parser(key_chunk& chunk, const hasher& hash)
     : chunk_(chunk),
-      format_(*chunk.format),
+      format_(*chunk.format_),
       hash_(hash),
       any_size_(hash.accepts(0) && hash.accepts(1)),
       last_field_(std::numeric_limits<std::size_t>::max()) {
@@ -71,7 +71,7 @@ void chunk_parser::run() {
   } else {
     run_lines();
   }
-  chunk_.lines = line_;
+  chunk_.lines_ = line_;
 }
 
 void chunk_parser::run_plain() {
@@ -109,16 +109,16 @@ void chunk_parser::run_csv() {
   csv_scanner scanner(format_.terminator, format_.delimiter);
   while (at != end) {
     const bool marked =
-        line_ == 0 && chunk_.may_have_mark && bytes.substr(0, byte_order_mark.size()) == byte_order_mark;
+        line_ == 0 && chunk_.may_have_mark_ && bytes.substr(0, byte_order_mark.size()) == byte_order_mark;
     const char* const start = marked ? at + byte_order_mark.size() : at;
     const char* const stop = scanner.record_end(start, end);
-    if (counts_lines) chunk_.line_offsets.push_back(line_);
+    if (counts_lines) chunk_.line_offsets_.push_back(line_);
     if (stop == end && scanner.is_quoted()) {
-      chunk_.failed_line = line_;
+      chunk_.failed_line_ = line_;
       chunk_.failure = bad("a quoted field has no closing quote").value();
     }
     if (chunk_.failure || !take(between(at, stop), between(start, stop))) {
-      if (counts_lines) chunk_.line_offsets.pop_back();
+      if (counts_lines) chunk_.line_offsets_.pop_back();
       return;
     }
     line_ += 1 + (counts_lines ? static_cast<std::uint64_t>(std::count(start, stop, '\n')) : 0);
@@ -132,24 +132,24 @@ bool chunk_parser::take(std::string_view text, std::string_view content) {
     key = bad(fmt::format("hash {} takes one integer", hash_.info().name));
   }
   if (!key) {
-    chunk_.failed_line = line_;
+    chunk_.failed_line_ = line_;
     chunk_.failure = key.error();
     return false;
   }
   chunk_.keys.push_back(*key);
-  chunk_.texts.push_back(text);
+  chunk_.texts_.push_back(text);
   return true;
 }
 
 outcome<void> chunk_parser::split(std::string_view text) {
-  chunk_.parts.clear();
+  chunk_.parts_.clear();
   if (format_.csv) return split_csv(text);
   const char* at = text.data();
   const char* const end = at + text.size();
   while (true) {
     const char* const stop = find(at, end, format_.delimiter);
-    chunk_.parts.push_back(between(at, stop));
-    if (stop == end || chunk_.parts.size() > last_field_) return {};
+    chunk_.parts_.push_back(between(at, stop));
+    if (stop == end || chunk_.parts_.size() > last_field_) return {};
     at = stop + 1;
   }
 }
@@ -159,7 +159,7 @@ outcome<void> chunk_parser::split_csv(std::string_view text) {
   while (true) {
     if (text.empty() || text[0] != '"') {
       const std::size_t end = std::min(text.find(format_.delimiter), text.size());
-      chunk_.parts.push_back(text.substr(0, end));
+      chunk_.parts_.push_back(text.substr(0, end));
       if (end == text.size()) return {};
       text.remove_prefix(end + 1);
       continue;
@@ -173,7 +173,7 @@ outcome<void> chunk_parser::split_csv(std::string_view text) {
     if (close == std::string_view::npos) return bad("a quoted field has no closing quote");
     std::string_view field = text.substr(1, close - 1);
     if (doubled) {
-      const auto plain = chunk_.arena.take(field.size());
+      const auto plain = chunk_.arena_.take(field.size());
       std::size_t size = 0;
       for (std::size_t i = 0; i < field.size(); ++i) {
         plain[size++] = field[i];
@@ -181,7 +181,7 @@ outcome<void> chunk_parser::split_csv(std::string_view text) {
       }
       field = view_of(plain.first(size));
     }
-    chunk_.parts.push_back(field);
+    chunk_.parts_.push_back(field);
     text.remove_prefix(close + 1);
     if (text.empty()) return {};
     if (text[0] != format_.delimiter) return bad("a quoted field is followed by text: double the quotes inside it");
@@ -190,7 +190,7 @@ outcome<void> chunk_parser::split_csv(std::string_view text) {
 }
 
 failed chunk_parser::no_field(std::uint64_t position) const {
-  const std::size_t there = chunk_.parts.size();
+  const std::size_t there = chunk_.parts_.size();
   std::string text = fmt::format(" has {} field{}, there is no field {}", there, there == 1 ? "" : "s", position + 1);
   for (std::size_t i = 0; i < format_.positions.size(); ++i) {
     const std::string& name = format_.fields[i];
@@ -205,14 +205,14 @@ outcome<std::string_view> chunk_parser::key_of(std::string_view text) {
   if (!format_.csv && format_.positions.empty()) return bytes_of(text);
   if (auto done = split(text); !done) return failed(done.error());
   if (format_.positions.empty()) {
-    return chunk_.parts.size() == 1 ? bytes_of(chunk_.parts[0]) : tuple_of(chunk_.parts);
+    return chunk_.parts_.size() == 1 ? bytes_of(chunk_.parts_[0]) : tuple_of(chunk_.parts_);
   }
-  chunk_.chosen.clear();
+  chunk_.chosen_.clear();
   for (const std::uint64_t position : format_.positions) {
-    if (position >= chunk_.parts.size()) return no_field(position);
-    chunk_.chosen.push_back(chunk_.parts[position]);
+    if (position >= chunk_.parts_.size()) return no_field(position);
+    chunk_.chosen_.push_back(chunk_.parts_[position]);
   }
-  return chunk_.chosen.size() == 1 ? bytes_of(chunk_.chosen[0]) : tuple_of(chunk_.chosen);
+  return chunk_.chosen_.size() == 1 ? bytes_of(chunk_.chosen_[0]) : tuple_of(chunk_.chosen_);
 }
 
 outcome<std::string_view> chunk_parser::tuple_of(std::span<const std::string_view> fields) {
@@ -223,7 +223,7 @@ outcome<std::string_view> chunk_parser::tuple_of(std::span<const std::string_vie
     sink.put(*bytes);  // an integer is a field of its 8 bytes, as bytes_of gives them
   }
   const auto encoded = sink.bytes();
-  const auto copy = chunk_.arena.take(encoded.size());
+  const auto copy = chunk_.arena_.take(encoded.size());
   std::memcpy(copy.data(), encoded.data(), encoded.size());
   return view_of(copy);
 }
@@ -232,7 +232,7 @@ outcome<std::string_view> chunk_parser::bytes_of(std::string_view text) {
   if (format_.u64) {
     const auto value = parse_u64(text);
     if (!value) return bad(fmt::format("{} is not an integer from 0 to 18446744073709551615", quoted(text)));
-    const auto bytes = chunk_.arena.take(8);
+    const auto bytes = chunk_.arena_.take(8);
     store_le(reinterpret_cast<std::byte*>(bytes.data()), *value);
     return view_of(bytes);
   }
@@ -240,7 +240,7 @@ outcome<std::string_view> chunk_parser::bytes_of(std::string_view text) {
   if (text.size() % 2 != 0) {
     return bad(fmt::format("{} has an odd number of hexadecimal digits: two make a byte", quoted(text)));
   }
-  const auto bytes = chunk_.arena.take(text.size() / 2);
+  const auto bytes = chunk_.arena_.take(text.size() / 2);
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     const int high = hex_digit(text[2 * i]);
     const int low = hex_digit(text[2 * i + 1]);

@@ -12,7 +12,7 @@ class chunk_parser {
 
   // Stops at the first record that is wrong, with the chunk's `failure` set.
   void run();
-  // The fields of one record, into chunk.parts.
+  // The fields of one record, into chunk.parts_.
   outcome<void> split(std::string_view text);
 
   // A byte order mark, which is no part of the first field of a CSV file.

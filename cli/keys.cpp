@@ -33,32 +33,32 @@ void key_arena::reset() {
 }
 
 void key_chunk::reserve(std::size_t size) {
-  if (size <= capacity) return;
+  if (size <= capacity_) return;
   auto larger = std::unique_ptr<char[]>(new char[size]);  // not set to zero
-  if (end != 0) std::memcpy(larger.get(), buffer.get(), end);
-  buffer = std::move(larger);
-  capacity = size;
+  if (end_ != 0) std::memcpy(larger.get(), buffer_.get(), end_);
+  buffer_ = std::move(larger);
+  capacity_ = size;
 }
 
 void key_chunk::clear() {
   keys.clear();
-  texts.clear();
-  line_offsets.clear();
+  texts_.clear();
+  line_offsets_.clear();
   narrow.clear();
   wide.clear();
   text.clear();
   tally = 0;
   failure.reset();
-  failed_line.reset();
-  arena.reset();
-  waited = starts_file = may_have_mark = false;
-  begin = end = 0;
-  line_base = lines = 0;
+  failed_line_.reset();
+  arena_.reset();
+  waited = starts_file_ = may_have_mark_ = false;
+  begin_ = end_ = 0;
+  line_base_ = lines_ = 0;
   // One giant line must not be paid for by every chunk, for ever.
   constexpr std::size_t most_kept_bytes = std::size_t{1} << 22U;
-  if (capacity > most_kept_bytes) {
-    buffer.reset();
-    capacity = 0;
+  if (capacity_ > most_kept_bytes) {
+    buffer_.reset();
+    capacity_ = 0;
   }
 }
 
@@ -136,17 +136,17 @@ outcome<bool> key_reader::read(key_chunk& chunk) {
     }
     const auto filled = fill(chunk);
     if (!filled) {
-      if (cut_ <= chunk.begin) return failed(filled.error());
+      if (cut_ <= chunk.begin_) return failed(filled.error());
       deferred_ = filled.error();
     }
-    if (ended_) cut_ = chunk.end;
-    const bool has_records = cut_ > chunk.begin;
+    if (ended_) cut_ = chunk.end_;
+    const bool has_records = cut_ > chunk.begin_;
     if (has_records) {
-      carried_.assign(chunk.buffer.get() + cut_, chunk.end - cut_);
-      chunk.end = cut_;
+      carried_.assign(chunk.buffer_.get() + cut_, chunk.end_ - cut_);
+      chunk.end_ = cut_;
       chunk.file = source_.name();
-      chunk.format = file_format_;
-      chunk.starts_file = at_start_;
+      chunk.format_ = file_format_;
+      chunk.starts_file_ = at_start_;
       chunk.waited = !source_.is_regular();
       chunk.bytes_taken = finished_bytes_ + source_.bytes_taken();
       at_start_ = false;
@@ -161,24 +161,24 @@ outcome<void> key_reader::fill(key_chunk& chunk) {
   std::size_t target = chunk_bytes_;
   while (target <= carried_.size()) target *= 2;
   chunk.reserve(target);
-  std::memcpy(chunk.buffer.get(), carried_.data(), carried_.size());
-  chunk.end = carried_.size();
-  scanned_ = mark_due_ ? 0 : chunk.end;
+  std::memcpy(chunk.buffer_.get(), carried_.data(), carried_.size());
+  chunk.end_ = carried_.size();
+  scanned_ = mark_due_ ? 0 : chunk.end_;
   cut_ = 0;
   while (true) {
-    const bool has_records = cut_ > chunk.begin;
-    if (chunk.end == target) {
+    const bool has_records = cut_ > chunk.begin_;
+    if (chunk.end_ == target) {
       if (has_records) return {};
       target *= 2;
       chunk.reserve(target);
     }
     using patience = byte_source::patience;
-    const auto count = source_.read({chunk.buffer.get() + chunk.end, target - chunk.end},
+    const auto count = source_.read({chunk.buffer_.get() + chunk.end_, target - chunk.end_},
                                     has_records ? patience::now : patience::wait);
     if (!count) return failed(count.error());
     if (source_.is_starved()) return {};
     ended_ = *count == 0;
-    chunk.end += *count;
+    chunk.end_ += *count;
     find_end(chunk);
     if (header_due_) {
       if (auto taken = take_header(chunk); !taken) {
@@ -191,11 +191,11 @@ outcome<void> key_reader::fill(key_chunk& chunk) {
 }
 
 void key_reader::find_end(const key_chunk& chunk) {
-  const char* const begin = chunk.buffer.get();
-  const char* const end = begin + chunk.end;
+  const char* const begin = chunk.buffer_.get();
+  const char* const end = begin + chunk.end_;
   if (mark_due_) {
     constexpr std::string_view mark = chunk_parser::byte_order_mark;
-    const std::string_view first(begin, std::min(chunk.end, mark.size()));
+    const std::string_view first(begin, std::min(chunk.end_, mark.size()));
     if (first.size() < mark.size() && first == mark.substr(0, first.size()) && !ended_) return;
     mark_due_ = false;
     if (first == mark) scanned_ = mark.size();
@@ -208,12 +208,12 @@ void key_reader::find_end(const key_chunk& chunk) {
     last = static_cast<const char*>(memrchr(from, format_->terminator, static_cast<std::size_t>(end - from)));
   }
   if (last != nullptr) cut_ = static_cast<std::size_t>(last + 1 - begin);
-  scanned_ = chunk.end;
+  scanned_ = chunk.end_;
 }
 
 outcome<void> key_reader::take_header(key_chunk& chunk) {
-  if (chunk.end == 0 || (cut_ == 0 && !ended_)) return {};
-  std::string_view bytes(chunk.buffer.get(), chunk.end);
+  if (chunk.end_ == 0 || (cut_ == 0 && !ended_)) return {};
+  std::string_view bytes(chunk.buffer_.get(), chunk.end_);
   if (format_->csv && bytes.substr(0, 3) == chunk_parser::byte_order_mark) bytes.remove_prefix(3);
   const char* const end = bytes.data() + bytes.size();
   csv_scanner scanner(format_->terminator, format_->delimiter);
@@ -224,10 +224,10 @@ outcome<void> key_reader::take_header(key_chunk& chunk) {
   if (format_->crlf && !format_->csv && !text.empty() && text.back() == '\r') text.remove_suffix(1);
 
   key_format resolved = *format_;
-  chunk.format = format_;
+  chunk.format_ = format_;
   outcome<void> split = chunk_parser(chunk, hash_).split(text);
   if (split) {
-    split = resolved.resolve(chunk.parts);
+    split = resolved.resolve(chunk.parts_);
     if (!split) split.error().text.insert(0, ": ");
   }
   if (!split) {
@@ -236,27 +236,27 @@ outcome<void> key_reader::take_header(key_chunk& chunk) {
   }
   file_format_ = std::make_shared<const key_format>(std::move(resolved));
   header_due_ = false;
-  chunk.begin = static_cast<std::size_t>(stop - chunk.buffer.get()) + (stop == end ? 0 : 1);
-  chunk.line_base =
+  chunk.begin_ = static_cast<std::size_t>(stop - chunk.buffer_.get()) + (stop == end ? 0 : 1);
+  chunk.line_base_ =
       1 + (format_->terminator == '\n' ? static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) : 0);
   return {};
 }
 
 void key_reader::parse(key_chunk& chunk) const {
-  chunk.may_have_mark = chunk.starts_file && chunk.begin == 0;
+  chunk.may_have_mark_ = chunk.starts_file_ && chunk.begin_ == 0;
   chunk_parser(chunk, hash_).run();
 }
 
 void key_reader::settle(key_chunk& chunk) {
-  if (chunk.starts_file) next_line_ = 0;
-  chunk.line_base += next_line_;
-  next_line_ = chunk.line_base + chunk.lines;
+  if (chunk.starts_file_) next_line_ = 0;
+  chunk.line_base_ += next_line_;
+  next_line_ = chunk.line_base_ + chunk.lines_;
   records_ += chunk.size();
   settled_bytes_ = std::max(settled_bytes_, chunk.bytes_taken);
-  if (!chunk.failed_line) return;
+  if (!chunk.failed_line_) return;
   chunk.failure->text = fmt::format("{}: {} {}{}", chunk.file, format_->terminator == '\n' ? "line" : "record",
-                                    chunk.line_base + 1 + *chunk.failed_line, chunk.failure->text);
-  chunk.failed_line.reset();
+                                    chunk.line_base_ + 1 + *chunk.failed_line_, chunk.failure->text);
+  chunk.failed_line_.reset();
 }
 
 outcome<bool> key_reader::next(key_chunk& chunk) {

@@ -103,7 +103,7 @@ struct key_chunk {
   std::optional<problem> failure;
   void fail(problem what) {
     failure = std::move(what);
-    failed_line.reset();
+    failed_line_.reset();
   }
 
   std::string file;               // the name of the input, for messages
@@ -115,25 +115,25 @@ struct key_chunk {
   friend class chunk_parser;
   friend class record_view;
 
-  std::string_view bytes() const { return {buffer.get() + begin, end - begin}; }
+  std::string_view bytes() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void reserve(std::size_t size);
   void clear();
 
-  std::unique_ptr<char[]> buffer;
-  std::size_t capacity = 0;
-  std::size_t begin = 0;  // of the first record
-  std::size_t end = 0;
-  bool starts_file = false;  // the first chunk of its file
-  bool may_have_mark = false;
-  std::shared_ptr<const key_format> format;  // with the positions that this file's header gives
-  std::uint64_t line_base = 0;               // lines before the chunk: of the header until it is settled
-  std::uint64_t lines = 0;                   // in it
-  std::vector<std::string_view> texts;       // empty: the keys are the texts
-  std::vector<std::uint64_t> line_offsets;   // of each record in the chunk; empty: record i is line i
-  std::optional<std::uint64_t> failed_line;  // offset of the line that `failure` is about, until it is settled
-  key_arena arena;
-  std::vector<std::string_view> parts;  // scratch: the fields of one record
-  std::vector<std::string_view> chosen;
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;  // of the first record
+  std::size_t end_ = 0;
+  bool starts_file_ = false;  // the first chunk of its file
+  bool may_have_mark_ = false;
+  std::shared_ptr<const key_format> format_;  // with the positions that this file's header gives
+  std::uint64_t line_base_ = 0;               // lines before the chunk: of the header until it is settled
+  std::uint64_t lines_ = 0;                   // in it
+  std::vector<std::string_view> texts_;       // empty: the keys are the texts
+  std::vector<std::uint64_t> line_offsets_;   // of each record in the chunk; empty: record i is line i
+  std::optional<std::uint64_t> failed_line_;  // offset of the line that `failure` is about, until it is settled
+  key_arena arena_;
+  std::vector<std::string_view> parts_;  // scratch: the fields of one record
+  std::vector<std::string_view> chosen_;
 };
 using key_batch = key_chunk;
 
@@ -144,9 +144,11 @@ class record_view {
   [[nodiscard]] std::size_t size() const { return of_->keys.size(); }
   [[nodiscard]] bool empty() const { return of_->keys.empty(); }
   record operator[](std::size_t i) const { return {text(i), of_->keys[i], number(i)}; }
-  [[nodiscard]] std::string_view text(std::size_t i) const { return of_->texts.empty() ? of_->keys[i] : of_->texts[i]; }
+  [[nodiscard]] std::string_view text(std::size_t i) const {
+    return of_->texts_.empty() ? of_->keys[i] : of_->texts_[i];
+  }
   [[nodiscard]] std::uint64_t number(std::size_t i) const {
-    return of_->line_base + 1 + (of_->line_offsets.empty() ? i : of_->line_offsets[i]);
+    return of_->line_base_ + 1 + (of_->line_offsets_.empty() ? i : of_->line_offsets_[i]);
   }
 
   class iterator {

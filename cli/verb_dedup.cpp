@@ -13,7 +13,6 @@
 #include "cli/dedup_exact.hpp"
 #include "cli/dedup_state.hpp"
 #include "cli/digests.hpp"
-#include "cli/file_lock.hpp"
 #include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
 #include "cli/messages.hpp"
@@ -163,13 +162,6 @@ outcome<tally> run_exact(const options& given, const hasher& hash, digest_stream
   return so_far;
 }
 
-// A filter that remembers from run to run, in an ordinary filter file.
-struct filter_state {
-  std::string path;
-  std::optional<file_lock> lock;  // none while the file is not there yet
-  save_options how;
-};
-
 bool is_there(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0;
@@ -177,25 +169,21 @@ bool is_there(const std::string& path) {
 
 struct approx_start {
   hasher hash;
-  std::optional<any_filter> filter;  // none: to be sized, or a chain
-  std::optional<filter_state> state;
+  std::optional<any_filter> filter;  // none: a chain
+  std::string new_state;             // the file to be made at the end; "" where there is one, or none is asked for
+  std::optional<filter_edit> state;  // the file to be changed; its filter has gone to `filter` meanwhile
 };
 
 outcome<approx_start> continue_state(const options& given, const std::string& path) {
   if (given.has(flag::capacity) || given.has(flag::fpr) || given.has(flag::hash) || given.has(flag::seed)) {
     return fail_usage(fmt::format("{} has its own size, rate and hash: leave -n, -p, --hash and --seed out", path));
   }
-  auto lock = file_lock::take(path);
-  if (!lock) return failed(lock.error());
-  const auto header = read_header(path.c_str());
-  if (!header) return fail_file(path, header.error());
-  auto filter = any_filter::load(path.c_str());
-  if (!filter) return fail_file(path, filter.error());
-  opened_filter opened{path, std::move(*filter), *header};
-  const auto hash = hasher_of(given, opened);
+  auto edit = filter_edit::open_file(path);
+  if (!edit) return failed(edit.error());
+  const auto hash = edit->hash(given);
   if (!hash) return failed(hash.error());
-  const save_options how{.codec = header->codec, .replace = true, .text = header->text};
-  return approx_start{*hash, std::move(opened.filter), filter_state{path, std::move(*lock), how}};
+  any_filter filter = std::move(edit->filter());
+  return approx_start{*hash, std::move(filter), {}, std::move(*edit)};
 }
 
 outcome<approx_start> start_approx(const options& given) {
@@ -203,12 +191,12 @@ outcome<approx_start> start_approx(const options& given) {
   if (!path.empty() && is_there(path)) return continue_state(given, path);
   const auto request = build_request::from(given);
   if (!request) return failed(request.error());
-  approx_start start{request->hash(), {}, {}};
+  approx_start start{request->hash(), {}, {}, {}};
   if (!path.empty()) {
     if (!request->keys()) {
       return fail_usage("--approx --state: give -n, the number of different lines that the state will hold one day");
     }
-    start.state = filter_state{path, {}, {}};
+    start.new_state = path;
   }
   std::optional<std::uint64_t> keys = request->keys();
   const auto probe = key_reader::make(given, given.operands(), request->hash());
@@ -230,16 +218,20 @@ outcome<approx_start> start_approx(const options& given) {
   return start;
 }
 
-outcome<void> keep_state(const options& given, const filter_state& state, const any_filter& filter) {
-  if (state.lock) {
-    if (auto same = state.lock->check_path(); !same) return same;
-  }
-  if (auto saved = filter.save(state.path.c_str(), state.how); !saved) return fail_file(state.path, saved.error());
-  const auto stats = filter.stats();
+// What was seen is remembered: in the file that was continued, or in a new one.
+outcome<void> keep_state(const options& given, approx_start& start, any_filter& seen) {
+  const std::string name = start.state ? start.state->name() : start.new_state;
+  if (name.empty()) return {};
+  const auto stats = seen.stats();
   if (!stats) return fail_error(stats.error());
-  if (const std::string text = overfull_text(filter, *stats); !text.empty()) {
-    warn(given, fmt::format("{} {}", state.path, text));
+  const std::string overfull = overfull_text(seen, *stats);
+  if (start.state) {
+    start.state->filter() = std::move(seen);
+    if (auto saved = start.state->save(); !saved) return saved;
+  } else if (auto saved = seen.save(name.c_str()); !saved) {
+    return fail_file(name, saved.error());
   }
+  if (!overfull.empty()) warn(given, fmt::format("{} {}", name, overfull));
   return {};
 }
 
@@ -305,9 +297,7 @@ outcome<tally> run_approx(const options& given, approx_start start, line_sink& s
   line.finish();
   if (!more) return failed(more.error());
   if (auto written = sink.write_header(stream->reader()); !written) return failed(written.error());
-  if (start.state) {
-    if (auto kept = keep_state(given, *start.state, seen->filter()); !kept) return failed(kept.error());
-  }
+  if (auto kept = keep_state(given, start, seen->filter()); !kept) return failed(kept.error());
   return so_far;
 }
 

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pty.h>
+#include <signal.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -73,16 +74,25 @@ inline ran run_program(std::vector<std::string> words, const std::vector<std::st
   posix_spawn_file_actions_adddup2(&actions, fileno(out), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, fileno(err), STDERR_FILENO);
   std::vector<std::string> environment = detail::environment_with(settings);
+  // Under nohup and the like signals are ignored, and whoever is born so stays deaf: tests kill what they start.
+  sigset_t usual;
+  sigemptyset(&usual);
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT, SIGPIPE, SIGTERM}) sigaddset(&usual, number);
+  posix_spawnattr_t attributes;
+  posix_spawnattr_init(&attributes);
+  posix_spawnattr_setsigdefault(&attributes, &usual);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
   pid_t child = 0;
   int status = 0;
   ran result;
-  const int failed = posix_spawn(&child, words.front().c_str(), &actions, nullptr, detail::pointers(words).data(),
+  const int failed = posix_spawn(&child, words.front().c_str(), &actions, &attributes, detail::pointers(words).data(),
                                  detail::pointers(environment).data());
   EXPECT_EQ(failed, 0) << words.front() << ": " << std::strerror(failed);
   if (failed == 0 && waitpid(child, &status, 0) == child) {
     result = {detail::code_of(status), detail::all_of(out), detail::all_of(err)};
   }
   posix_spawn_file_actions_destroy(&actions);
+  posix_spawnattr_destroy(&attributes);
   std::fclose(out);
   std::fclose(err);
   return result;
