@@ -144,7 +144,7 @@ outcome<void> measure_kinds(const options& given, const bench_request& request, 
     });
     if (!measured) return measured;
     before += share;
-    report.kinds.push_back(std::move(row));
+    report.kinds.push_back(row);
   }
   return {};
 }
