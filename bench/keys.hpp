@@ -3,12 +3,11 @@
 // A source has present keys and absent ones, each by its number, and can start afresh for another filter (`fill`): the
 // same kind filled with other keys. All keys of a fill are different, and the same on every machine.
 //
-//     random_keys        16 random bytes: what timings and usual rates are measured with
+//     random_keys        8 or 16 random bytes, or URLs: what timings and usual rates are measured with
 //     integer_keys       every third integer in random order, for kinds that take integers
 //     sequence_keys      keys that are hard on a weak hash: hard_key_sets
 //
-//     digest_feed feed(source, hash);
-//     feed.present(fill, first, digests);          // of the keys first, first + 1, ...
+// bench/key_feed.hpp makes chunks of them.
 #pragma once
 
 #include <algorithm>
@@ -16,13 +15,10 @@
 #include <bit>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/wide.hpp>
-#include <bloomery/hash/hasher.hpp>
 #include <charconv>
 #include <cstdint>
 #include <cstring>
-#include <span>
 #include <string_view>
-#include <vector>
 
 namespace bloomery::bench {
 
@@ -44,20 +40,68 @@ inline std::size_t write_random_key(std::uint64_t number, char* out) noexcept {
   store_le(bytes + 8, mix64(number ^ 0x9e3779b97f4a7c15ULL));
   return 16;
 }
+inline std::size_t write_random_number(std::uint64_t number, char* out) noexcept {
+  store_le(reinterpret_cast<std::byte*>(out), mix64(number));
+  return 8;
+}
+// Like the lines of a crawl: 41 to 101 bytes, 65 on average, parts that repeat and one that does not.
+inline std::size_t write_url(std::uint64_t number, char* out) noexcept {
+  static constexpr std::array<std::string_view, 16> hosts = {
+      "www.example.org",  "shop.example.com", "news.example.net", "en.wiki.example.org",
+      "cdn.example.com",  "img.example.net",  "a.example.io",     "static.files.example.com",
+      "blog.example.org", "docs.example.dev", "api.example.com",  "forum.archive.example.net",
+      "m.example.org",    "video.example.tv", "maps.example.com", "mirror.example.edu"};
+  static constexpr std::array<std::string_view, 16> parts = {
+      "/articles", "/2024", "/catalogue", "/a",      "/products", "/images", "/downloads", "/en",
+      "/tag",      "/user", "/questions", "/search", "/archive",  "/r",      "/releases",  "/topics"};
+  const std::uint64_t unique = mix64(number);
+  std::uint64_t choice = mix64(unique ^ 0x9e3779b97f4a7c15ULL);
+  char* at = out;
+  const auto put = [&at](std::string_view text) {
+    std::memcpy(at, text.data(), text.size());
+    at += text.size();
+  };
+  const auto choose = [&choice](unsigned bits) {
+    const std::uint64_t chosen = choice & ((1U << bits) - 1);
+    choice >>= bits;
+    return chosen;
+  };
+  put("https://");
+  put(hosts[choose(4)]);
+  for (std::uint64_t i = choose(2) + 1; i != 0; --i) put(parts[choose(4)]);
+  put(choose(1) == 0 ? "/p/" : "/article?id=");
+  constexpr unsigned digits = 16;
+  for (unsigned i = 0; i < digits; ++i) *at++ = "0123456789abcdef"[(unique >> (4 * i)) & 15U];
+  return static_cast<std::size_t>(at - out);
+}
+
+// What a timed key is.
+struct key_type {
+  std::string_view name;   // in JSON and as an argument
+  std::string_view title;  // in tables
+  bool number;             // an unsigned 64-bit integer; otherwise a text
+  std::size_t (*write)(std::uint64_t number, char* out) noexcept;
+};
+inline constexpr std::array key_types = {
+    key_type{"u64", "64-bit integers", true, write_random_number},
+    key_type{"bytes16", "16 bytes", false, write_random_key},
+    key_type{"url", "URLs of 65 bytes", false, write_url},
+};
 
 class random_keys final : public key_source {
  public:
-  explicit random_keys(std::uint64_t keys) : keys_(keys) {}
+  explicit random_keys(std::uint64_t keys, const key_type& type = key_types[1]) : keys_(keys), write_(type.write) {}
   std::size_t present(std::uint64_t fill, std::uint64_t number, char* out) const noexcept override {
-    return write_random_key(1 + fill * keys_ + number, out);
+    return write_(1 + fill * keys_ + number, out);
   }
   std::size_t absent(std::uint64_t fill, std::uint64_t number, char* out) const noexcept override {
     constexpr std::uint64_t far = std::uint64_t{1} << 63U;
-    return write_random_key(far + (fill << 40U) + number, out);
+    return write_(far + (fill << 40U) + number, out);
   }
 
  private:
   std::uint64_t keys_;
+  std::size_t (*write_)(std::uint64_t number, char* out) noexcept;
 };
 
 class integer_keys final : public key_source {
@@ -143,56 +187,6 @@ class sequence_keys final : public key_source {
   const hard_key_set* set_;
   std::uint64_t keys_;
   std::uint64_t probes_;
-};
-
-// ---- digests ---------------------------------------------------------------------------------------------------------
-
-// Digests of keys, of whichever width.
-class digest_feed {
- public:
-  digest_feed(const key_source& source, const hasher& hash)
-      : source_(&source), hash_(hash), bytes_(group * max_key_bytes), views_(group) {}
-
-  template <class Digest>
-  void present(std::uint64_t fill, std::uint64_t first, std::span<Digest> out) {
-    make(out, [&](std::size_t i, char* to) { return source_->present(fill, first + i, to); });
-  }
-  template <class Digest>
-  void absent(std::uint64_t fill, std::uint64_t first, std::span<Digest> out) {
-    make(out, [&](std::size_t i, char* to) { return source_->absent(fill, first + i, to); });
-  }
-  // Present keys at random, of `keys` that there are.
-  template <class Digest>
-  void present_at_random(std::uint64_t fill, std::uint64_t keys, std::uint64_t first, std::span<Digest> out) {
-    make(out, [&](std::size_t i, char* to) {
-      return source_->present(fill, fast_range(mix64((first + i + 1) * 0x9e3779b97f4a7c15ULL), keys), to);
-    });
-  }
-
- private:
-  static constexpr std::size_t group = 256;
-
-  template <class Digest, class Write>
-  void make(std::span<Digest> out, Write write) {
-    for (std::size_t first = 0; first < out.size(); first += group) {
-      const std::size_t size = std::min(group, out.size() - first);
-      for (std::size_t i = 0; i < size; ++i) {
-        char* const to = bytes_.data() + i * max_key_bytes;
-        views_[i] = {to, write(first + i, to)};
-      }
-      const auto keys = std::span<const std::string_view>(views_).first(size);
-      if constexpr (sizeof(Digest) == 8) {
-        hash_.digests(keys, out.subspan(first, size));
-      } else {
-        hash_.digests_wide(keys, out.subspan(first, size));
-      }
-    }
-  }
-
-  const key_source* source_;
-  hasher hash_;
-  std::vector<char> bytes_;
-  std::vector<std::string_view> views_;
 };
 
 }  // namespace bloomery::bench

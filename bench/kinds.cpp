@@ -1,7 +1,11 @@
-// Every kind of the list: ns per key to add, to ask for absent and for present keys, in batches and one by one, at 1 %.
-// Counters: bits/key and measured FPR in per cent. The chunks are those that `bloomery bench` times (kind_case.hpp).
+// Every kind of the list at 1 %: ns per key to add, to ask for absent and for present keys, in batches, one by one, and
+// one by one where each waits for the answer before; for digests that are made beforehand and for integers, keys of 16
+// bytes and URLs. Counters: bits/key and measured FPR in per cent. The code is that of `bloomery bench`
+// (timed_case.hpp). Names are KIND/KEYS/WHAT/NUMBER: narrow down with --benchmark_filter.
 #include <benchmark/benchmark.h>
 
+#include <functional>
+#include <optional>
 #include <string>
 
 #include "bench/kind_case.hpp"
@@ -9,33 +13,38 @@
 namespace {
 
 using namespace bloomery;
+using make_case = std::function<result<bench::timed_case>(std::uint64_t keys)>;
 
-template <class K>
-bench::kind_case<K, std::uint64_t> case_of(benchmark::State& state) {
-  const hasher hash = K::info.integer_keys ? hasher::of(identity{}) : hasher();
-  auto made =
-      bench::kind_case<K, std::uint64_t>::make({.keys = static_cast<std::uint64_t>(state.range(0)), .fpr = 0.01}, hash);
-  made->start_fill();
-  return std::move(*made);
+// Benchmarks of one case run one after the other, so that the last case is enough to fill each once only.
+bench::timed_case& full_case(const std::string& name, const make_case& make, std::uint64_t keys) {
+  static std::string last_name;
+  static std::optional<bench::timed_case> last;
+  if (const std::string wanted = name + "/" + std::to_string(keys); wanted != last_name) {
+    last.reset();
+    last.emplace(std::move(*make(keys)));
+    last->start_fill();
+    while (!last->is_full()) last->add_chunk();
+    last_name = wanted;
+  }
+  return *last;
 }
 
-template <class K>
-void add(benchmark::State& state) {
-  auto each = case_of<K>(state);
+void add(benchmark::State& state, const std::string& name, const make_case& make, bench::call_with how) {
+  auto& each = full_case(name, make, static_cast<std::uint64_t>(state.range(0)));
   for ([[maybe_unused]] auto _ : state) {
     double seconds = 0;
     each.start_fill();
-    while (!each.is_full()) seconds += each.add_chunk();
+    while (!each.is_full()) seconds += each.add_chunk(how);
     state.SetIterationTime(seconds);
   }
   state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations()) * state.range(0));
   state.counters["bits/key"] = each.bits_per_key();
 }
 
-template <class K>
-void ask(benchmark::State& state, bench::ask_with how, bench::ask_for which) {
-  auto each = case_of<K>(state);
-  while (!each.is_full()) each.add_chunk();
+void ask(benchmark::State& state, const std::string& name, const make_case& make, bench::call_with how,
+         bench::ask_for which) {
+  auto& each = full_case(name, make, static_cast<std::uint64_t>(state.range(0)));
+  each.reset_hits();
   std::uint64_t asked = 0;
   for ([[maybe_unused]] auto _ : state) {
     state.SetIterationTime(each.ask_chunk(how, which));
@@ -46,26 +55,44 @@ void ask(benchmark::State& state, bench::ask_with how, bench::ask_for which) {
   state.counters[which == bench::ask_for::present ? "found%" : "FPR%"] = 100.0 * share;
 }
 
+void add_benchmarks(const std::string& name, const make_case& make, std::int64_t most_keys) {
+  using enum bench::call_with;
+  for (std::int64_t keys = 1000; keys <= most_keys; keys *= 10) {
+    const auto named = [&](std::string_view what, auto function, auto... arguments) {
+      benchmark::RegisterBenchmark((name + "/" + std::string(what)).c_str(), function, name, make, arguments...)
+          ->Arg(keys)
+          ->UseManualTime();
+    };
+    named("add", add, batch);
+    named("add_single", add, single);
+    for (const bench::ask_way& way : bench::ask_ways) {
+      for (const bench::figure_name& figure : bench::figure_names) {
+        if (figure.ns == way.ns) named(figure.name, ask, way.how, way.which);
+      }
+    }
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
-  using enum bench::ask_with;
-  using enum bench::ask_for;
   enable_bitmap();
   for_each_type(kind_list{}, [](auto tag) {
     using kind = typename decltype(tag)::type;
     const std::string name(kind::info.name);
-    for (const std::int64_t keys : {1'000'000, 10'000'000, 100'000'000}) {
-      // A hundred million random inserts into a bitmap take minutes and say nothing new.
-      if (kind::info.integer_keys && keys > 10'000'000) continue;
-      const auto named = [&](const char* what, auto function, auto... arguments) {
-        benchmark::RegisterBenchmark((name + what).c_str(), function, arguments...)->Arg(keys)->UseManualTime();
-      };
-      named("/add", add<kind>);
-      named("/absent", ask<kind>, batch, absent);
-      named("/present", ask<kind>, batch, present);
-      named("/absent_single", ask<kind>, single, absent);
-      named("/absent_dependent", ask<kind>, dependent, absent);
+    const hasher hash = kind::info.integer_keys ? hasher::of(identity{}) : hasher();
+    const auto make = [hash](std::uint64_t keys) {
+      return bench::make_kind_case<kind>({.keys = keys, .fpr = 0.01}, hash);
+    };
+    // A hundred million random inserts into a bitmap take minutes and say nothing new.
+    add_benchmarks(name + "/digest", make, kind::info.integer_keys ? 10'000'000 : 100'000'000);
+    if constexpr (!kind::info.integer_keys) {
+      for (const bench::key_type& type : bench::key_types) {
+        add_benchmarks(
+            name + "/" + std::string(type.name),
+            [&type](std::uint64_t keys) { return bench::make_filter_case<kind>({.keys = keys, .fpr = 0.01}, type); },
+            100'000'000);
+      }
     }
   });
   benchmark::Initialize(&argc, argv);

@@ -4,9 +4,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bit>
 #include <bloomery/core/cpu.hpp>
 #include <bloomery/version.hpp>
 #include <fstream>
+#include <memory>
+#include <set>
 #include <thread>
 
 #include "cli/keys.hpp"
@@ -54,32 +57,35 @@ const hash_info& hash_for(const kind_info& kind, const bench_request& request) {
   return kind.integer_keys ? identity::info : xxh3::info;
 }
 
-// Calls f(std::type_identity<K>{}) for the kind with this info.
-template <class F>
-outcome<void> with_kind(const kind_info& kind, F&& f) {
-  outcome<void> done;
+// A case of digests for the kind with this info.
+outcome<bench::timed_case> make_case(const kind_info& kind, const bench::case_size& size, const hasher& hash,
+                                     std::shared_ptr<const bench::key_source> source = nullptr) {
+  outcome<bench::timed_case> out = fail_usage("no such kind");
   any_type(kind_list{}, [&](auto tag) {
-    if (decltype(tag)::type::info.id != kind.id) return false;
-    done = f(tag);
+    using each = typename decltype(tag)::type;
+    if (each::info.id != kind.id) return false;
+    auto made = bench::make_kind_case<each>(size, hash, source);
+    out = made ? outcome<bench::timed_case>(std::move(*made)) : fail_error(made.error());
     return true;
   });
-  return done;
+  return out;
 }
 
-// Calls f with a case of the digest width that the size asks for.
-template <filter_kind K, class F>
-outcome<void> with_case(const bench::case_size& size, const hasher& hash, const bench::key_source* source, F&& f) {
-  const auto plan = K::plan({.keys = size.keys, .fpr = size.fpr}, {});
-  if (!plan) return fail_parameter(plan.error());
-  const auto run = [&](auto made) -> outcome<void> {
-    if (!made) return fail_error(made.error());
-    f(*made);
-    return {};
-  };
-  if constexpr (wide_kind<K>) {
-    if (plan->digest_bits == 128) return run(bench::kind_case<K, digest128>::make(size, hash, source));
-  }
-  return run(bench::kind_case<K, std::uint64_t>::make(size, hash, source));
+// A case of keys for the kind with this info, hashed with xxh3.
+outcome<bench::timed_case> make_keyed_case(const kind_info& kind, const bench::case_size& size,
+                                           const bench::key_type& type) {
+  outcome<bench::timed_case> out = fail_usage("no such kind");
+  any_type(kind_list{}, [&](auto tag) {
+    using each = typename decltype(tag)::type;
+    if constexpr (!each::info.integer_keys) {
+      if (each::info.id != kind.id) return false;
+      auto made = bench::make_filter_case<each>(size, type);
+      out = made ? outcome<bench::timed_case>(std::move(*made)) : fail_error(made.error());
+      return true;
+    }
+    return false;
+  });
+  return out;
 }
 
 // ---- kinds -----------------------------------------------------------------------------------------------------------
@@ -114,9 +120,8 @@ outcome<void> check_plans(const std::vector<kind_plan>& plans) {
 }
 
 std::uint64_t work_of(const kind_plan& plan, const bench_request& request) {
-  constexpr std::uint64_t ways_to_ask = 5;
-  return std::max(plan.size.keys, request.effort.add_keys) + request.effort.probes +
-         ways_to_ask * request.effort.ask_chunks * bench::chunk_keys;
+  return 2 * std::max(plan.size.keys, request.effort.add_keys) + request.effort.probes +
+         bench::ask_ways.size() * request.effort.ask_chunks * bench::chunk_keys;
 }
 
 outcome<void> measure_kinds(const options& given, const bench_request& request, bench_report& report) {
@@ -133,18 +138,44 @@ outcome<void> measure_kinds(const options& given, const bench_request& request, 
     if (!hash) return fail_error(hash.error());
     const std::uint64_t share = work_of(plan, request);
     std::uint64_t done = 0;
-    const auto measured = with_kind(*plan.kind, [&](auto tag) {
-      return with_case<typename decltype(tag)::type>(plan.size, *hash, nullptr, [&](auto& each) {
-        row.figures = bench::measure(each, request.effort, [&](std::uint64_t more) {
-          done += more;
-          keys += more;
-          line.update(before + std::min(done, share), keys);
-        });
-      });
+    auto each = make_case(*plan.kind, plan.size, *hash);
+    if (!each) return failed(each.error());
+    row.figures = bench::measure(*each, request.effort, [&](std::uint64_t more) {
+      done += more;
+      keys += more;
+      line.update(before + std::min(done, share), keys);
     });
-    if (!measured) return measured;
     before += share;
     report.kinds.push_back(row);
+  }
+  return {};
+}
+
+// ---- keys with their hash, and the floor -----------------------------------------------------------------------------
+
+outcome<void> measure_keys(const bench_request& request, bench_report& report) {
+  if (request.hash != nullptr && request.hash->id != xxh3::info.id) return {};
+  const kind_info& kind = request.kind == nullptr ? blocked::info : *request.kind;
+  if (kind.integer_keys) return {};
+  for (const bench::key_type& type : bench::key_types) {
+    auto each = make_keyed_case(kind, request.keyed_size, type);
+    if (!each) return failed(each.error());
+    const auto figures = bench::measure(*each, request.effort, [](std::uint64_t /*keys*/) {});
+    report.keys.push_back({.kind = &kind, .type = &type, .size = request.keyed_size, .figures = figures});
+  }
+  return {};
+}
+
+// One for each size of the table, to the next power of two.
+outcome<void> measure_floors(const bench_request& request, bench_report& report) {
+  std::set<std::uint64_t> sizes;
+  for (const kind_row& row : report.kinds) sizes.insert(std::bit_ceil(row.figures.memory_bytes));
+  bench::crew threads(report.threads);
+  for (const std::uint64_t size : sizes) {
+    if (auto fits = check_memory(size); !fits) return fits;
+    const auto floor = bench::measure_floor(size, request.effort.ask_chunks, threads);
+    if (!floor) return fail_error(floor.error());
+    report.floors.push_back(*floor);
   }
   return {};
 }
@@ -188,12 +219,11 @@ outcome<void> measure_cell(const bench_request& request, const hasher& hash, has
   constexpr std::uint64_t many_keys = 100'000;  // one filter of so many is as good as the mean of many smaller ones
   constexpr std::uint64_t most_fills = 1000;
   const std::uint64_t fills = bench::fills_for(request.hash_size.keys, many_keys, most_fills);
-  const bench::sequence_keys source(*cell.keys, request.hash_size.keys, request.hash_probes);
-  return with_kind(*cell.kind, [&](auto tag) {
-    return with_case<typename decltype(tag)::type>(request.hash_size, hash, &source, [&](auto& each) {
-      cell.absent = each.count_hits(fills, request.hash_probes);
-    });
-  });
+  auto source = std::make_shared<bench::sequence_keys>(*cell.keys, request.hash_size.keys, request.hash_probes);
+  auto each = make_case(*cell.kind, request.hash_size, hash, std::move(source));
+  if (!each) return failed(each.error());
+  cell.absent = each->count_hits(fills, request.hash_probes);
+  return {};
 }
 
 // Each thread has a filter of its own: no more of them than there is memory for.
@@ -273,6 +303,8 @@ outcome<bench_request> bench_request::from(const options& given) {
     // Without a rate, a far smaller one too, at one size.
     if (!given.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, usual_fpr / 100});
   }
+  constexpr std::uint64_t usual_keyed = 1'000'000;
+  out.keyed_size = {given.count(flag::capacity).value_or(out.quick ? out.sizes.back().keys : usual_keyed), fpr};
   const std::uint64_t hash_keys = given.count(flag::capacity).value_or(out.quick ? 20'000 : 100'000);
   out.hash_size = {out.hash == nullptr ? std::min(hash_keys, most_hash_keys) : hash_keys, fpr};
   // Enough that so many false positives are to be expected, within reason.
@@ -286,7 +318,11 @@ outcome<bench_request> bench_request::from(const options& given) {
 outcome<bench_report> run_bench(const options& given, const bench_request& request) {
   bench_report report;
   report.machine = machine_text();
+  // They wait for each other without sleeping: no more of them than there are processors.
+  report.threads = std::clamp(std::thread::hardware_concurrency(), 1U, request.threads);
   if (auto done = measure_kinds(given, request, report); !done) return failed(done.error());
+  if (auto done = measure_keys(request, report); !done) return failed(done.error());
+  if (auto done = measure_floors(request, report); !done) return failed(done.error());
   if (auto done = measure_hashes(given, request, report); !done) return failed(done.error());
   return report;
 }

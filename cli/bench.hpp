@@ -1,8 +1,9 @@
 // cli/bench.hpp: what `bloomery bench` measures; verb_bench.cpp shows it.
 //
-// Two parts. Kinds: each at several sizes and rates, timed with digests that are made before the clock runs. Hashes: the
-// cost of each, and its false-positive rate on keys that are hard on a weak hash. The measuring itself is
-// bench/kind_case.hpp, which the programs in bench/ use too; kinds and hashes come from their lists.
+// Kinds: each at several sizes and rates, timed with digests that are made before the clock runs; one of them also with
+// keys that it hashes. The floor: what a look-up costs at least at such sizes. Hashes: the cost of each, and its
+// false-positive rate on keys that are hard on a weak hash. The measuring itself is bench/timed_case.hpp and
+// bench/floor.hpp, which the programs in bench/ use too; kinds and hashes come from their lists.
 #pragma once
 
 #include <bloomery/hash/hasher.hpp>
@@ -13,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "bench/floor.hpp"
 #include "bench/kind_case.hpp"
 #include "cli/flags.hpp"
 #include "cli/problem.hpp"
@@ -23,9 +25,10 @@ struct bench_request {
   const kind_info* kind = nullptr;  // nullptr: all
   const hash_info* hash = nullptr;  // nullptr: the default one for the kinds; all in the second part
   std::vector<bench::case_size> sizes{};
-  bench::case_size hash_size{};  // of the filters in which hashes are measured
+  bench::case_size keyed_size{};  // of the filters that hash their keys
+  bench::case_size hash_size{};   // of the filters in which hashes are measured
   bool quick = false;
-  unsigned threads = 1;  // for rates only: timings are of one thread
+  unsigned threads = 1;  // for rates and the floor; other timings are of one thread
   bench::effort effort{};
   std::uint64_t hash_probes = 0;
 
@@ -36,9 +39,16 @@ struct kind_row {
   const kind_info* kind = nullptr;
   const hash_info* hash = nullptr;
   bench::case_size size{};
-  bench::kind_figures figures{};
+  bench::case_figures figures{};
 
   [[nodiscard]] bool breaks() const { return figures.absent.breaks(kind->exact ? 0.0 : size.fpr); }
+};
+
+struct key_row {
+  const kind_info* kind = nullptr;
+  const bench::key_type* type = nullptr;
+  bench::case_size size{};
+  bench::case_figures figures{};
 };
 
 // Of one hash on one set of keys in one kind.
@@ -58,6 +68,9 @@ struct hash_row {
 struct bench_report {
   std::string machine{};
   std::vector<kind_row> kinds{};
+  std::vector<key_row> keys{};  // empty: of a hash or kind that is not timed with keys
+  std::vector<bench::floor_figures> floors{};
+  unsigned threads = 1;                        // of the floor
   std::vector<const kind_info*> hash_kinds{};  // in which hashes were measured; empty: not at all
   std::vector<hash_row> hashes{};
 };

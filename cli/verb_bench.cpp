@@ -32,19 +32,41 @@ json as_json(const bench::rate_count& count, double promised) {
           {"fpr_low", count.low()},       {"fpr_high", count.high()},      {"broken", count.breaks(promised)}};
 }
 
+json times_as_json(const bench::case_figures& of) {
+  json out;
+  for (const bench::figure_name& each : bench::figure_names) out[each.name] = rounded(of.*each.ns);
+  return out;
+}
+
 json as_json(const kind_row& row) {
-  const bench::kind_figures& of = row.figures;
+  const bench::case_figures& of = row.figures;
   json out = {
       {"kind", row.kind->name}, {"keys", row.size.keys},           {"fpr", row.kind->exact ? 0.0 : row.size.fpr},
       {"hash", row.hash->name}, {"memory_bytes", of.memory_bytes}, {"bits_per_key", of.bits_per_key}};
-  out["ns_per_key"] = {{"add", rounded(of.add)},
-                       {"absent_batch", rounded(of.absent_batch)},
-                       {"absent_single", rounded(of.absent_single)},
-                       {"absent_dependent", rounded(of.absent_dependent)},
-                       {"present_batch", rounded(of.present_batch)},
-                       {"present_single", rounded(of.present_single)}};
+  out["ns_per_key"] = times_as_json(of);
   out.update(as_json(of.absent, row.kind->exact ? 0.0 : row.size.fpr));
   return out;
+}
+
+json as_json(const key_row& row) {
+  return {{"kind", row.kind->name},
+          {"keys", row.size.keys},
+          {"key_type", row.type->name},
+          {"hash", xxh3::info.name},
+          {"bits_per_key", row.figures.bits_per_key},
+          {"ns_per_key", times_as_json(row.figures)}};
+}
+
+json as_json(const bench::floor_figures& floor, unsigned threads) {
+  return {{"size_bytes", floor.size_bytes},
+          {"ns_per_line",
+           {{"independent", rounded(floor.independent)},
+            {"independent_small_pages", rounded(floor.independent_small)},
+            {"dependent", rounded(floor.dependent)},
+            {"dependent_small_pages", rounded(floor.dependent_small)},
+            {"all_threads", rounded(floor.threads_independent)},
+            {"all_threads_small_pages", rounded(floor.threads_independent_small)}}},
+          {"threads", threads}};
 }
 
 json as_json(const hash_row& row, double promised) {
@@ -65,6 +87,10 @@ json as_json(const bench_report& report, const bench_request& request) {
   out["tolerance"] = bench::rate_count::tolerance;
   out["kinds"] = json::array();
   for (const kind_row& row : report.kinds) out["kinds"].push_back(as_json(row));
+  out["keyed"] = json::array();
+  for (const key_row& row : report.keys) out["keyed"].push_back(as_json(row));
+  out["floor"] = json::array();
+  for (const bench::floor_figures& floor : report.floors) out["floor"].push_back(as_json(floor, report.threads));
   out["hash_keys"] = request.hash_size.keys;
   out["hash_fpr"] = request.hash_size.fpr;
   out["hashes"] = json::array();
@@ -100,7 +126,7 @@ void write_kinds(output& out, const painter& paint, const bench_report& report) 
                             "single", "bits/key", "measured"));
   const kind_info* last = nullptr;
   for (const kind_row& row : report.kinds) {
-    const bench::kind_figures& of = row.figures;
+    const bench::case_figures& of = row.figures;
     if (last != nullptr && last != row.kind) out.write("\n");
     last = row.kind;
     const double promised = row.kind->exact ? 0.0 : row.size.fpr;
@@ -108,6 +134,40 @@ void write_kinds(output& out, const painter& paint, const bench_report& report) 
         fmt::runtime(layout), row.kind->name, with_commas(row.size.keys), row.kind->exact ? "exact" : percent(promised),
         ns(of.add), ns(of.absent_batch), ns(of.absent_single), ns(of.absent_dependent), ns(of.present_batch),
         ns(of.present_single), fmt::format("{:.2f}", of.bits_per_key), rate_cell(of.absent, promised, paint, 10))));
+  }
+}
+
+void write_keys(output& out, const painter& paint, const bench_report& report) {
+  constexpr std::string_view layout = "{:<17} {:>7} {:>7} {:>7} {:>7} {:>7} {:>7}";
+  const key_row& first = report.keys.front();
+  out.write("\n");
+  write_heading(out, paint,
+                fmt::format("ns per key of {} with its hash, {} at {}", first.kind->name,
+                            number_of(first.size.keys, "key"), percent(first.size.fpr)));
+  write_heading(out, paint, fmt::format("{:<17} {:>7} {:^23} {:^15}", "", "", "absent keys", "present keys"));
+  write_heading(out, paint,
+                fmt::format(fmt::runtime(layout), "keys", "add", "batch", "single", "latency", "batch", "single"));
+  for (const key_row& row : report.keys) {
+    const bench::case_figures& of = row.figures;
+    out.write(as_line(fmt::format(fmt::runtime(layout), row.type->title, ns(of.add), ns(of.absent_batch),
+                                  ns(of.absent_single), ns(of.absent_dependent), ns(of.present_batch),
+                                  ns(of.present_single))));
+  }
+}
+
+void write_floors(output& out, const painter& paint, const bench_report& report) {
+  constexpr std::string_view layout = "{:>10} {:>7} {:>7} {:>11} {:>7} {:>7} {:>11}";
+  out.write("\n");
+  write_heading(out, paint,
+                "The floor: ns to read one random line of 64 bytes, which is what `blocked` needs for a key");
+  write_heading(out, paint, fmt::format("{:>10} {:^27} {:^27}", "", "huge pages", "small pages"));
+  const std::string together = number_of(report.threads, "thread");
+  write_heading(out, paint,
+                fmt::format(fmt::runtime(layout), "size", "batch", "latency", together, "batch", "latency", together));
+  for (const bench::floor_figures& floor : report.floors) {
+    out.write(as_line(fmt::format(fmt::runtime(layout), human_size(floor.size_bytes), ns(floor.independent),
+                                  ns(floor.dependent), ns(floor.threads_independent), ns(floor.independent_small),
+                                  ns(floor.dependent_small), ns(floor.threads_independent_small))));
   }
 }
 
@@ -166,18 +226,18 @@ void write_remarks(output& out, const bench_report& report, const bench_request&
 
 struct plotted {
   std::string_view title;
-  double bench::kind_figures::*ns;
+  double bench::case_figures::*ns;
 };
 constexpr std::array plots = {
-    plotted{"absent keys, in batches", &bench::kind_figures::absent_batch},
-    plotted{"absent keys, one by one", &bench::kind_figures::absent_single},
-    plotted{"adding", &bench::kind_figures::add},
+    plotted{"absent keys, in batches", &bench::case_figures::absent_batch},
+    plotted{"absent keys, one by one", &bench::case_figures::absent_single},
+    plotted{"adding", &bench::case_figures::add},
 };
 
 std::string count_text(double value) { return human_count(value); }
 
 // One curve for each kind, at the first rate of each size.
-std::vector<chart_curve> curves_of(const bench_report& report, double bench::kind_figures::*ns) {
+std::vector<chart_curve> curves_of(const bench_report& report, double bench::case_figures::*ns) {
   std::vector<chart_curve> curves;
   const kind_row* last = nullptr;
   for (const kind_row& row : report.kinds) {
@@ -244,6 +304,8 @@ outcome<int> run(const options& given) {
     const painter paint(given, STDOUT_FILENO);
     out.write(fmt::format("{}\n\n", report->machine));
     write_kinds(out, paint, *report);
+    if (!report->keys.empty()) write_keys(out, paint, *report);
+    if (!report->floors.empty()) write_floors(out, paint, *report);
     if (!report->hashes.empty()) write_hashes(out, paint, *report, *request);
     write_remarks(out, *report, *request);
     if (given.has(flag::plot)) write_plots(out, *report, look_of(given, STDOUT_FILENO));
@@ -272,11 +334,14 @@ const verb bench_verb = {
         "in batches and one by one (latency: each look-up waits for the answer before), bits per key, and the "
         "false-positive rate on random keys. Hashing is not in these times. "
         "-n, -p and --kind narrow the table down; --hash changes the hash of the keys.\n\n"
+        "Then the kind (blocked without --kind) with keys that it hashes in the same call: integers, 16 bytes, URLs. "
+        "And the floor: the time to read one random line of 64 bytes from memory of the filters' sizes, overlapping "
+        "(batch), each after the one before (latency), and on all threads, with huge pages and without.\n\n"
         "Then each hash: nanoseconds per key of 16 bytes, and the false-positive rate on keys that are hard on a weak "
         "hash: decimal integers, 8-byte counters, keys of one long prefix, and short words of two letters. "
         "A rate is marked with ! when it is above 1.05 times the one asked for with 99.9 % confidence. "
         "Without --hash the filters of this part have 1,000,000 keys at most.\n\n"
-        "Times are of one thread whatever -j says; the rates of hashes are counted on all threads. "
+        "Times are of one thread whatever -j says, but for the floor; the rates of hashes are counted on all threads. "
         "Memory is that of the largest filter; for the rates of hashes each thread has a filter of its own, "
         "as far as there is memory for them.",
     .examples = examples,

@@ -1,7 +1,11 @@
+#include <array>
+#include <atomic>
 #include <bloomery/kinds.hpp>
+#include <memory>
 #include <set>
 #include <sstream>
 
+#include "bench/floor.hpp"
 #include "bench/kind_case.hpp"
 #include "cli/tool_box.hpp"
 
@@ -36,7 +40,7 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
   for (const std::string& kind : names_in(bloomery::kind_list{})) EXPECT_EQ(rows_of(result.out, kind), 2U) << kind;
   for (const std::string& hash : names_in(bloomery::hash_list{})) EXPECT_EQ(rows_of(result.out, hash), 1U) << hash;
   for (const char* part : {"add", "latency", "bits/key", "measured", "decimal", "counter", "same prefix", "low entropy",
-                           "False-positive rate of 20,000 keys at 1.00 %"}) {
+                           "False-positive rate of 20,000 keys at 1.00 %", "The floor", "URLs of 65 bytes"}) {
     EXPECT_TRUE(contains(result.out, part)) << part;
   }
   EXPECT_FALSE(contains(result.out, "!")) << "no promise is broken:\n" << result.out;
@@ -50,7 +54,7 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
 
 void expect_kind_row(const nlohmann::json& row) {
   EXPECT_EQ(row["keys"], 2000);
-  EXPECT_EQ(row["ns_per_key"].size(), 6U);
+  EXPECT_EQ(row["ns_per_key"].size(), 8U);
   for (const auto& ns : row["ns_per_key"]) EXPECT_GT(ns.get<double>(), 0.0) << row;
   EXPECT_NEAR(row["bits_per_key"].get<double>(), row["memory_bytes"].get<double>() * 8 / 2000, 1e-9);
   EXPECT_EQ(row["broken"], false) << row;
@@ -99,6 +103,13 @@ TEST_F(Bench, JsonHasTimesAndRatesOfEveryKindAndEveryHash) {
     expect_hash_row(row);
   }
   EXPECT_EQ(hashes, names_in(bloomery::hash_list{}));
+  ASSERT_EQ(report["keyed"].size(), bench::key_types.size());
+  for (const auto& row : report["keyed"]) EXPECT_GT(row["ns_per_key"]["absent_batch"].get<double>(), 0.0) << row;
+  ASSERT_FALSE(report["floor"].empty());
+  for (const auto& row : report["floor"]) {
+    EXPECT_EQ(row["ns_per_line"].size(), 6U);
+    for (const auto& ns : row["ns_per_line"]) EXPECT_GT(ns.get<double>(), 0.0) << row;
+  }
 }
 
 TEST_F(Bench, NarrowsDownToOneKindHashSizeAndRate) {
@@ -191,42 +202,106 @@ struct narrow_hash {
 };
 
 TEST(BenchCases, AHashThatConfusesKeysBreaksThePromiseAndAGoodOneDoesNot) {
-  using each = bench::kind_case<bloomery::blocked, std::uint64_t>;
   for (const bench::hard_key_set& keys : bench::hard_key_sets) {
-    const bench::sequence_keys source(keys, 5000, 40'000);
-    auto bad = each::make({.keys = 5000, .fpr = 0.01}, bloomery::hasher::of(narrow_hash{}), &source);
+    const auto source = std::make_shared<bench::sequence_keys>(keys, 5000, 40'000);
+    const bench::case_size size{.keys = 5000, .fpr = 0.01};
+    auto bad = bench::make_kind_case<bloomery::blocked>(size, bloomery::hasher::of(narrow_hash{}), source);
     EXPECT_TRUE(bad->count_hits(1, 40'000).breaks(0.01)) << keys.name;
-    auto good = each::make({.keys = 5000, .fpr = 0.01}, bloomery::hasher(), &source);
+    auto good = bench::make_kind_case<bloomery::blocked>(size, bloomery::hasher(), source);
     const bench::rate_count count = good->count_hits(4, 40'000);
     EXPECT_EQ(count.asked, 40'000U);
     EXPECT_FALSE(count.breaks(0.01)) << keys.name << " " << count.rate();
   }
 }
 
-TEST(BenchCases, PresentKeysAreFoundHoweverTheyAreAskedFor) {
-  auto each = bench::kind_case<bloomery::bloom, std::uint64_t>::make({.keys = 50'000, .fpr = 1e-6}, bloomery::hasher());
-  each->start_fill();
-  std::size_t chunks = 0;
-  for (; !each->is_full(); ++chunks) EXPECT_GT(each->add_chunk(), 0.0);
-  EXPECT_EQ(chunks, 2U);
-  using enum bench::ask_with;
-  for (const auto how : {batch, single}) {
-    each->reset_hits();
-    each->ask_chunk(how, bench::ask_for::present, 1000);
-    EXPECT_EQ(each->hits(), 1000U);
-    each->reset_hits();
-    each->ask_chunk(how, bench::ask_for::absent, 1000);
-    EXPECT_EQ(each->hits(), 0U);
+void expect_finds_what_it_was_given(bench::timed_case& each, const std::string& name) {
+  using enum bench::call_with;
+  for (const auto add : {batch, single}) {
+    each.start_fill();
+    std::size_t chunks = 0;
+    for (; !each.is_full(); ++chunks) EXPECT_GT(each.add_chunk(add), 0.0) << name;
+    EXPECT_EQ(chunks, 2U) << name;
+    const auto hits = [&](bench::call_with how, bench::ask_for which) {
+      each.reset_hits();
+      each.ask_chunk(how, which, 1000);
+      return each.hits();
+    };
+    for (const auto how : {batch, single, dependent}) {
+      EXPECT_EQ(hits(how, bench::ask_for::present), how == dependent ? 999U : 1000U)
+          << name << ": the last of a dependent chunk has no neighbour";
+      EXPECT_EQ(hits(how, bench::ask_for::absent), 0U) << name;
+    }
   }
-  each->reset_hits();
-  each->ask_chunk(dependent, bench::ask_for::present, 1000);
-  EXPECT_EQ(each->hits(), 999U) << "the last has no neighbour";
+}
+
+TEST(BenchCases, PresentKeysAreFoundHoweverTheyAreAddedAndAskedFor) {
+  const bench::case_size size{.keys = 50'000, .fpr = 1e-6};
+  auto digests = bench::make_kind_case<bloomery::bloom>(size, bloomery::hasher());
+  expect_finds_what_it_was_given(*digests, "digests");
+  auto wide = bench::make_kind_case<bloomery::bloom>({.keys = 50'000, .fpr = 1e-15}, bloomery::hasher());
+  expect_finds_what_it_was_given(*wide, "wide digests");
+  for (const bench::key_type& type : bench::key_types) {
+    auto each = bench::make_filter_case<bloomery::bloom>(size, type);
+    expect_finds_what_it_was_given(*each, std::string(type.name));
+  }
+}
+
+// Is built from all keys at once, as some peers are.
+struct built_set {
+  using key = std::string_view;
+  std::set<std::string> keys{};
+  void clear() { keys.clear(); }
+  void build(std::span<const key> all) { keys.insert(all.begin(), all.end()); }
+  [[nodiscard]] bool may_contain(key each) const { return keys.count(std::string(each)) != 0; }
+  [[nodiscard]] static std::uint64_t memory_bytes() { return 64; }
+};
+
+TEST(BenchCases, AContenderThatIsBuiltAtOnceIsTimedForTheWholeBuild) {
+  constexpr std::uint64_t keys = 40'000;
+  bench::timed_case each(std::make_unique<bench::contender_of<built_set>>(built_set{}),
+                         bench::feed_of(bench::key_types[2], keys), keys);
+  bench::add_times times(each);
+  times.fill(each, bench::call_with::batch, [](std::uint64_t) {});
+  EXPECT_GT(times.ns_per_key(), 1.0);
+  each.ask_chunk(bench::call_with::batch, bench::ask_for::present, 1000);
+  EXPECT_EQ(each.hits(), 1000U);
+  each.ask_chunk(bench::call_with::single, bench::ask_for::absent, 1000);
+  EXPECT_EQ(each.hits(), 1000U);
+}
+
+TEST(BenchCases, UrlsHaveTheLengthsThatAreSaid) {
+  std::array<char, bench::max_key_bytes> buffer{};
+  double sum = 0;
+  std::set<std::size_t> sizes;
+  for (std::uint64_t i = 1; i <= 20'000; ++i) {
+    const std::size_t size = bench::write_url(i, buffer.data());
+    sum += static_cast<double>(size);
+    sizes.insert(size);
+  }
+  EXPECT_NEAR(sum / 20'000, 65.0, 1.0);
+  EXPECT_GE(*sizes.begin(), 41U);
+  EXPECT_LE(*sizes.rbegin(), 101U);
+  EXPECT_GE(sizes.size(), 40U) << "mixed lengths";
+}
+
+TEST(BenchCases, TheFloorIsReadOnAllThreads) {
+  bench::crew threads(3);
+  const auto floor = bench::measure_floor(100'000, 2, threads);
+  ASSERT_TRUE(floor);
+  EXPECT_EQ(floor->size_bytes, 100'000U);
+  for (const double ns : {floor->independent, floor->independent_small, floor->dependent, floor->dependent_small,
+                          floor->threads_independent, floor->threads_independent_small}) {
+    EXPECT_GT(ns, 0.0);
+  }
+  std::array<std::atomic<int>, 3> ran{};
+  threads.run([&](unsigned thread) { ++ran[thread]; });
+  for (const auto& each : ran) EXPECT_EQ(each, 1);
 }
 
 TEST(BenchCases, AllKeysOfASourceAreDifferent) {
   constexpr std::uint64_t keys = 3000;
   std::vector<std::unique_ptr<bench::key_source>> sources;
-  sources.push_back(std::make_unique<bench::random_keys>(keys));
+  for (const auto& type : bench::key_types) sources.push_back(std::make_unique<bench::random_keys>(keys, type));
   sources.push_back(std::make_unique<bench::integer_keys>(keys));
   for (const auto& set : bench::hard_key_sets)
     sources.push_back(std::make_unique<bench::sequence_keys>(set, keys, keys));

@@ -1,0 +1,168 @@
+// bench/floor.hpp: what a look-up that touches one cache line costs at least, on this machine and at this size.
+//
+// Reads one random line of 64 bytes per step from a buffer as large as the filter; a step does nothing else but
+// compute which. No filter that keeps a key in one line can be faster than that, whatever its code.
+//
+//     auto lines = line_reader::make(filter_bytes, page_size::huge);
+//     double ns = lines->independent_ns(40);         // steps overlap: to compare with batches
+//     double ns = lines->dependent_ns(40);           // a step waits for the one before: to compare with latency
+//     crew threads(2);
+//     double ns = lines->independent_ns(40, threads);  // per line of all threads together
+//
+// The least of two loops counts: one that leaves overlapping to the processor, and one that prefetches ahead.
+#pragma once
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bloomery/core/buffer.hpp>
+#include <bloomery/core/wide.hpp>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "bench/clock.hpp"
+#include "bench/crew.hpp"
+
+namespace bloomery::bench {
+
+enum class page_size : std::uint8_t { small, huge };
+
+namespace detail {
+
+inline void* allocate_small_pages(void* /*context*/, std::size_t size, std::size_t /*alignment*/) {
+  void* const memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return nullptr;
+#ifdef MADV_NOHUGEPAGE
+  ::madvise(memory, size, MADV_NOHUGEPAGE);
+#endif
+  return memory;
+}
+inline void release_small_pages(void* /*context*/, void* memory, std::size_t size, std::size_t /*alignment*/) {
+  ::munmap(memory, size);
+}
+
+}  // namespace detail
+
+// Memory for a filter or a buffer. Huge pages are asked for; the kernel may refuse them.
+inline const memory_hooks& memory_of(page_size pages) {
+  static constexpr memory_hooks small{.allocate = detail::allocate_small_pages, .release = detail::release_small_pages};
+  return pages == page_size::small ? small : default_memory();
+}
+
+class line_reader {
+ public:
+  static result<line_reader> make(std::uint64_t size_bytes, page_size pages) {
+    constexpr std::uint64_t line = cache_line_bytes;
+    const std::uint64_t lines = std::max<std::uint64_t>(1, (size_bytes + line - 1) / line);
+    auto memory = aligned_buffer::make(lines * line, "lines to read", &memory_of(pages));
+    if (!memory) return fail(memory.error());
+    std::memset(memory->data(), 0, memory->size_bytes());  // pages are there before the clock runs
+    return line_reader(std::move(*memory), lines);
+  }
+
+  [[nodiscard]] double independent_ns(std::size_t chunks) {
+    crew alone(1);
+    return independent_ns(chunks, alone);
+  }
+  [[nodiscard]] double independent_ns(std::size_t chunks, crew& threads) {
+    // Several chunks a round where threads have to start together.
+    const std::size_t at_once = threads.threads() == 1 ? 1 : 8;
+    const auto time = [&](auto read) {
+      std::vector<double> times;
+      for (std::size_t i = 0; i < chunks; ++i) {
+        ++round_;
+        times.push_back(threads.run([&](unsigned thread) {
+          for (std::size_t part = 0; part < at_once; ++part) {
+            const std::uint64_t sum = read(mix64(round_ * 1024 + thread * 64 + part));
+            keep(&sum);
+          }
+        }));
+      }
+      return ns_per_key(low_percentile(std::move(times)), chunk_keys * at_once * threads.threads());
+    };
+    return std::min(time([this](std::uint64_t salt) { return read_plainly(salt); }),
+                    time([this](std::uint64_t salt) { return read_ahead(salt); }));
+  }
+
+  [[nodiscard]] double dependent_ns(std::size_t chunks) {
+    std::vector<double> times;
+    for (std::size_t i = 0; i < chunks; ++i) {
+      const std::uint64_t salt = mix64(++round_ * 1024);
+      times.push_back(seconds_of([&] {
+        std::uint64_t last = 0;
+        for (const std::uint64_t number : numbers_) last = word_of(number ^ salt ^ last);
+        keep(&last);
+      }));
+    }
+    return ns_per_key(low_percentile(std::move(times)));
+  }
+  [[nodiscard]] std::uint64_t size_bytes() const { return memory_.size_bytes(); }
+
+ private:
+  line_reader(aligned_buffer memory, std::uint64_t lines)
+      : memory_(std::move(memory)), lines_(lines), numbers_(chunk_keys) {
+    for (std::size_t i = 0; i < numbers_.size(); ++i) numbers_[i] = mix64((i + 1) * 0x9e3779b97f4a7c15ULL);
+  }
+
+  [[nodiscard]] const std::byte* line_of(std::uint64_t number) const {
+    return memory_.data() + fast_range(number, lines_) * cache_line_bytes;
+  }
+  // All words are 0, which the compiler does not know.
+  [[nodiscard]] std::uint64_t word_of(std::uint64_t number) const {
+    std::uint64_t word = 0;
+    std::memcpy(&word, line_of(number), sizeof word);
+    return word;
+  }
+  [[nodiscard]] std::uint64_t read_plainly(std::uint64_t salt) const {
+    std::uint64_t sum = 0;
+    for (const std::uint64_t number : numbers_) sum += word_of(number ^ salt);
+    return sum;
+  }
+  [[nodiscard]] std::uint64_t read_ahead(std::uint64_t salt) const {
+    constexpr std::size_t ahead = 32;
+    std::uint64_t sum = 0;
+    for (std::size_t i = 0; i < ahead; ++i) __builtin_prefetch(line_of(numbers_[i] ^ salt));
+    for (std::size_t i = 0; i < numbers_.size() - ahead; ++i) {
+      __builtin_prefetch(line_of(numbers_[i + ahead] ^ salt));
+      sum += word_of(numbers_[i] ^ salt);
+    }
+    for (std::size_t i = numbers_.size() - ahead; i < numbers_.size(); ++i) sum += word_of(numbers_[i] ^ salt);
+    return sum;
+  }
+
+  aligned_buffer memory_;
+  std::uint64_t lines_;
+  std::vector<std::uint64_t> numbers_;
+  std::uint64_t round_ = 0;
+};
+
+struct floor_figures {
+  std::uint64_t size_bytes = 0;
+  double independent = 0;        // ns per line, one thread, huge pages
+  double independent_small = 0;  // small pages
+  double dependent = 0;
+  double dependent_small = 0;
+  double threads_independent = 0;  // all threads, huge pages
+  double threads_independent_small = 0;
+};
+
+inline result<floor_figures> measure_floor(std::uint64_t size_bytes, std::size_t chunks, crew& threads) {
+  floor_figures out{.size_bytes = size_bytes};
+  {
+    auto lines = line_reader::make(size_bytes, page_size::huge);
+    if (!lines) return fail(lines.error());
+    out.independent = lines->independent_ns(chunks);
+    out.dependent = lines->dependent_ns(chunks);
+    out.threads_independent = lines->independent_ns(chunks, threads);
+  }
+  auto lines = line_reader::make(size_bytes, page_size::small);
+  if (!lines) return fail(lines.error());
+  out.independent_small = lines->independent_ns(chunks);
+  out.dependent_small = lines->dependent_ns(chunks);
+  out.threads_independent_small = lines->independent_ns(chunks, threads);
+  return out;
+}
+
+}  // namespace bloomery::bench

@@ -1,0 +1,291 @@
+// bench/timed_case.hpp: a contender and its keys, timed chunk by chunk: what `bloomery bench` and all programs here
+// measure with.
+//
+// Keys (or digests) are made before the clock runs, memory is there and touched, and the caller uses answers without
+// branching on them. Every call that is timed returns the seconds of one chunk.
+//
+//     timed_case each(std::make_unique<contender_of<my_set>>(...), feed_of(type, keys), keys);
+//     each.start_fill();
+//     while (!each.is_full()) seconds += each.add_chunk();
+//     seconds = each.ask_chunk(call_with::batch, ask_for::absent);
+//     each.hits()                                    // of all asked so far
+//
+// `measure` makes all figures of one case. Several cases are compared by taking turns: fill each, then let each ask a
+// few chunks in every way, again and again (`ask_times`), so that what disturbs the machine disturbs all of them.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bloomery/core/binomial.hpp>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "bench/clock.hpp"
+#include "bench/contender.hpp"
+#include "bench/key_feed.hpp"
+
+namespace bloomery::bench {
+
+enum class ask_for : std::uint8_t { absent, present };
+
+struct case_size {
+  std::uint64_t keys = 0;
+  double fpr = 0;
+};
+
+// How often absent keys were claimed to be present.
+struct rate_count {
+  std::uint64_t hits = 0;
+  std::uint64_t asked = 0;
+
+  static constexpr double tolerance = 1.05;
+  static constexpr double doubt = 0.001;  // one-sided confidence of 99.9 %
+
+  [[nodiscard]] double rate() const {
+    return asked == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(asked);
+  }
+  [[nodiscard]] double low() const { return binomial::lower_bound(hits, asked, doubt); }
+  [[nodiscard]] double high() const { return asked == 0 ? 1.0 : binomial::upper_bound(hits, asked, doubt); }
+  // Whether the true rate is above 1.05 times the promised one, beyond doubt.
+  [[nodiscard]] bool breaks(double promised) const { return low() > tolerance * promised; }
+};
+
+class timed_case {
+ public:
+  timed_case(std::unique_ptr<contender> subject, std::unique_ptr<key_feed> feed, std::uint64_t keys)
+      : subject_(std::move(subject)), feed_(std::move(feed)), keys_(keys) {}
+
+  // Empties the contender; other keys come.
+  void start_fill() {
+    subject_->clear();
+    ++fill_;
+    added_ = 0;
+    asked_ = 0;
+  }
+  [[nodiscard]] bool is_full() const { return added_ == keys_; }
+  // Seconds for the next chunk of keys, the last of which may be shorter. A contender that is built at once takes no
+  // time for any but the last.
+  double add_chunk(call_with how = call_with::batch) {
+    const key_block block = feed_->present(fill_, added_, std::min<std::uint64_t>(chunk_keys, keys_ - added_));
+    added_ += block.size();
+    if (!subject_->builds_at_once()) return seconds_of([&] { subject_->add(block, how); });
+    subject_->add(block, how);
+    return is_full() ? seconds_of([&] { subject_->build(); }) : 0.0;
+  }
+
+  // Seconds for a chunk of keys that were not asked for before in this fill (present ones are taken at random).
+  double ask_chunk(call_with how, ask_for which, std::size_t count = chunk_keys) {
+    const key_block block = next_block(*feed_, which, count);
+    std::uint64_t hits = 0;
+    const double seconds = seconds_of([&] {
+      hits = subject_->ask(block, how);
+      keep(&hits);
+    });
+    hits_ += hits;
+    return seconds;
+  }
+  // The next keys to ask for, from a feed of the same keys.
+  key_block next_block(key_feed& feed, ask_for which, std::size_t count) {
+    const std::uint64_t first = asked_;
+    asked_ += count;
+    return which == ask_for::absent ? feed.absent(fill_, first, count)
+                                    : feed.present_at_random(fill_, keys_, first, count);
+  }
+
+  // Forgets what was asked, not which keys come next.
+  void reset_hits() { hits_ = 0; }
+  [[nodiscard]] std::uint64_t hits() const { return hits_; }
+  [[nodiscard]] const contender& subject() const { return *subject_; }
+  [[nodiscard]] contender& subject() { return *subject_; }
+  [[nodiscard]] std::uint64_t keys() const { return keys_; }
+  [[nodiscard]] std::uint64_t fill() const { return fill_; }
+  [[nodiscard]] double bits_per_key() const {
+    return static_cast<double>(subject_->memory_bytes()) * 8.0 / static_cast<double>(keys_);
+  }
+
+  // False positives among `probes` keys, in as many fills; leaves the contender full.
+  rate_count count_hits(std::uint64_t fills, std::uint64_t probes) {
+    rate_count count;
+    for (std::uint64_t fill = 0; fill < fills; ++fill) {
+      start_fill();
+      while (!is_full()) add_chunk();
+      count_hits_of_fill((probes + fills - 1) / fills, count);
+    }
+    return count;
+  }
+  void count_hits_of_fill(std::uint64_t probes, rate_count& count) {
+    reset_hits();
+    for (std::uint64_t left = probes; left != 0;) {
+      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk_keys));
+      ask_chunk(call_with::batch, ask_for::absent, part);
+      left -= part;
+    }
+    count.hits += hits_;
+    count.asked += probes;
+  }
+
+ private:
+  std::unique_ptr<contender> subject_;
+  std::unique_ptr<key_feed> feed_;
+  std::uint64_t keys_;
+  std::uint64_t fill_ = 0;
+  std::uint64_t added_ = 0;
+  std::uint64_t asked_ = 0;
+  std::uint64_t hits_ = 0;
+};
+
+// ---- all figures of a case -------------------------------------------------------------------------------------------
+
+struct effort {
+  std::uint64_t add_keys;  // fill again until so many were added
+  std::size_t ask_chunks;  // of each way to ask
+  std::uint64_t probes;    // absent keys, for the rate
+};
+
+struct case_figures {
+  std::uint64_t memory_bytes = 0;
+  double bits_per_key = 0;
+  // ns per key
+  double add = 0;
+  double add_single = 0;
+  double absent_batch = 0;
+  double absent_single = 0;
+  double absent_dependent = 0;
+  double present_batch = 0;
+  double present_single = 0;
+  double present_dependent = 0;
+  rate_count absent{};
+};
+
+// The times of a case_figures, and what they are called in JSON and as benchmarks.
+struct figure_name {
+  std::string_view name;
+  double case_figures::*ns;
+};
+inline constexpr std::array figure_names = {
+    figure_name{"add", &case_figures::add},
+    figure_name{"add_single", &case_figures::add_single},
+    figure_name{"absent_batch", &case_figures::absent_batch},
+    figure_name{"absent_single", &case_figures::absent_single},
+    figure_name{"absent_dependent", &case_figures::absent_dependent},
+    figure_name{"present_batch", &case_figures::present_batch},
+    figure_name{"present_single", &case_figures::present_single},
+    figure_name{"present_dependent", &case_figures::present_dependent},
+};
+
+struct ask_way {
+  call_with how;
+  ask_for which;
+  double case_figures::*ns;
+};
+inline constexpr std::array ask_ways = {
+    ask_way{call_with::batch, ask_for::absent, &case_figures::absent_batch},
+    ask_way{call_with::single, ask_for::absent, &case_figures::absent_single},
+    ask_way{call_with::dependent, ask_for::absent, &case_figures::absent_dependent},
+    ask_way{call_with::batch, ask_for::present, &case_figures::present_batch},
+    ask_way{call_with::single, ask_for::present, &case_figures::present_single},
+    ask_way{call_with::dependent, ask_for::present, &case_figures::present_dependent},
+};
+
+// How many filters of so many keys are filled. The rate of one small filter hangs on its few keys; the promise is about
+// the mean.
+inline std::uint64_t fills_for(std::uint64_t keys, std::uint64_t add_keys, std::uint64_t most) {
+  return std::clamp<std::uint64_t>(add_keys / keys, 1, most);
+}
+
+// Seconds per key over a whole fill, from what each chunk of it took in each fill. Adding may cost more as the filter
+// fills, so every part of the way counts: each stretch of it, of ten measurements or so, at its low percentile.
+inline double add_seconds_per_key(const std::vector<std::vector<double>>& chunks) {
+  constexpr std::size_t wanted = 10;
+  const std::size_t stretch = (wanted + chunks.front().size() - 1) / chunks.front().size();
+  double sum = 0;
+  for (std::size_t first = 0; first < chunks.size(); first += stretch) {
+    const std::size_t count = std::min(stretch, chunks.size() - first);
+    std::vector<double> times;
+    for (std::size_t i = first; i < first + count; ++i) times.insert(times.end(), chunks[i].begin(), chunks[i].end());
+    sum += low_percentile(std::move(times)) * static_cast<double>(count);
+  }
+  return sum / static_cast<double>(chunks.size());
+}
+
+// What adding took, by chunk of the fill and then by fill.
+class add_times {
+ public:
+  explicit add_times(const timed_case& each)
+      : at_once_(each.subject().builds_at_once()), chunks_((each.keys() + chunk_keys - 1) / chunk_keys) {}
+
+  // `tick` is called after each chunk with the number of its keys.
+  template <class Tick>
+  void fill(timed_case& each, call_with how, Tick&& tick) {
+    each.start_fill();
+    std::uint64_t left = each.keys();
+    double seconds = 0;
+    for (std::vector<double>& times : chunks_) {
+      const std::uint64_t keys = std::min<std::uint64_t>(chunk_keys, left);
+      seconds = each.add_chunk(how);
+      times.push_back(seconds / static_cast<double>(keys));
+      left -= keys;
+      tick(keys);
+    }
+    built_.push_back(seconds / static_cast<double>(each.keys()));
+  }
+  [[nodiscard]] double ns_per_key() const {
+    if (built_.empty()) return 0;
+    return (at_once_ ? low_percentile(built_) : add_seconds_per_key(chunks_)) * 1e9;
+  }
+
+ private:
+  bool at_once_;
+  std::vector<std::vector<double>> chunks_;
+  std::vector<double> built_;
+};
+
+// What asking took, in every way.
+class ask_times {
+ public:
+  // So many chunks in each way. `tick` is called after each chunk with the number of its keys.
+  template <class Tick>
+  void take_turn(timed_case& each, std::size_t chunks, Tick&& tick) {
+    for (std::size_t way = 0; way < ask_ways.size(); ++way) {
+      for (std::size_t i = 0; i < chunks; ++i) {
+        times_[way].push_back(each.ask_chunk(ask_ways[way].how, ask_ways[way].which));
+        tick(chunk_keys);
+      }
+    }
+  }
+  void write(case_figures& to) const {
+    for (std::size_t way = 0; way < ask_ways.size(); ++way) {
+      to.*ask_ways[way].ns = bench::ns_per_key(low_percentile(times_[way]));
+    }
+  }
+
+ private:
+  std::array<std::vector<double>, ask_ways.size()> times_;
+};
+
+template <class Tick>
+case_figures measure(timed_case& each, const effort& with, Tick&& tick) {
+  case_figures out;
+  constexpr std::uint64_t most_fills = 100;
+  const std::uint64_t fills = fills_for(each.keys(), with.add_keys, most_fills);
+  add_times singly(each);
+  add_times batches(each);
+  for (std::uint64_t fill = 0; fill < fills; ++fill) {
+    singly.fill(each, call_with::single, tick);
+    batches.fill(each, call_with::batch, tick);
+    each.count_hits_of_fill(with.probes / fills, out.absent);
+    tick(with.probes / fills);
+  }
+  out.add = batches.ns_per_key();
+  out.add_single = singly.ns_per_key();
+  out.memory_bytes = each.subject().memory_bytes();
+  out.bits_per_key = each.bits_per_key();
+  ask_times asked;
+  asked.take_turn(each, with.ask_chunks, tick);
+  asked.write(out);
+  return out;
+}
+
+}  // namespace bloomery::bench
