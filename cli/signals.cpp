@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <bloomery/file/output.hpp>
+#include <string_view>
 
 namespace bloomery::cli {
 namespace {
@@ -26,6 +27,16 @@ extern "C" void on_signal(int number) {
   raise(number);  // delivered when the handler returns
 }
 
+// A mapped file lost bytes, or its disk cannot read them. There is nothing to go on with.
+extern "C" void on_lost_bytes(int /*number*/) {
+  remove_pending_temporaries();
+  constexpr std::string_view text =
+      "bloomery: a file could not be read to its end: it became shorter meanwhile, or its disk fails: try again\n";
+  constexpr int exit_error = 2;
+  [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+  _exit(exit_error);
+}
+
 }  // namespace
 
 void handle_signals() {
@@ -37,6 +48,10 @@ void handle_signals() {
     sigemptyset(&action.sa_mask);
     sigaction(number, &action, nullptr);
   }
+  struct sigaction lost {};
+  lost.sa_handler = on_lost_bytes;
+  sigemptyset(&lost.sa_mask);
+  sigaction(SIGBUS, &lost, nullptr);
   // A file beyond the limit of `ulimit -f` is then an error of the write, as a full disk is.
   signal(SIGXFSZ, SIG_IGN);
 }
