@@ -176,6 +176,10 @@ outcome<byte_source::facts> byte_source::stat(const std::string& path) {
   return facts{true, static_cast<std::uint64_t>(status.st_size)};
 }
 
+bool byte_source::is_packed(std::string_view first_bytes) {
+  return begins(first_bytes, gzip_magic) || begins(first_bytes, zstd_magic) || is_skippable(first_bytes);
+}
+
 outcome<byte_source> byte_source::open(const std::string& path, int wake) {
   byte_source source;
   source.wake_ = wake;

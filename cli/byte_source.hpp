@@ -29,6 +29,8 @@ class byte_source {
     std::uint64_t size_bytes = 0;  // of a regular file
   };
   static outcome<facts> stat(const std::string& path);
+  // Whether a file that begins with these 4 bytes, or with fewer if it has no more, would be unpacked.
+  static bool is_packed(std::string_view first_bytes);
 
   byte_source() = default;
   // "-" is standard input. `wake` is -1, or a descriptor that ends waiting when it is readable.

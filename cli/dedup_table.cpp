@@ -23,7 +23,7 @@ dedup_table::slot_pages::~slot_pages() {
   if (!slots_.empty()) munmap(slots_.data(), slots_.size_bytes());
 }
 
-dedup_table::dedup_table() {
+dedup_table::dedup_table(unsigned part_bits) : part_bits_(part_bits), parts_(std::size_t{1} << part_bits) {
   for (part& each : parts_) rebuild(each, first_bits, first_room);
 }
 
@@ -49,19 +49,30 @@ void dedup_table::rebuild(part& of, unsigned bits, std::size_t room) {
 void dedup_table::insert(std::uint64_t digest, std::uint32_t ordinal) {
   part& in = parts_[part_of(digest)];
   const std::uint32_t remainder = remainder_of(digest);
-  if (in.used >= (std::uint64_t{7} << in.bits) / 8 && in.bits < max_bits) rebuild(in, in.bits + 1, first_room);
+  insert_at(in, place_for(in, remainder), {remainder, ordinal + 1});
+}
+
+std::size_t dedup_table::place_for(const part& in, std::uint32_t remainder) {
   std::size_t at = home(remainder, in.bits);
   while (in.slots[at].entry != 0 && in.slots[at].remainder <= remainder) ++at;
+  return at;
+}
+
+void dedup_table::insert_at(part& in, std::size_t at, slot what) {
+  if (in.used >= (std::uint64_t{7} << in.bits) / 8 && in.bits < max_bits) {
+    rebuild(in, in.bits + 1, first_room);
+    at = place_for(in, what.remainder);
+  }
   std::size_t free = at;
   while (in.slots[free].entry != 0) ++free;
   // The last slot ends every search, so it is never taken.
   if (free + 1 == in.slots.size()) {
     rebuild(in, in.bits, in.slots.size() / 2);
-    insert(digest, ordinal);
+    insert_at(in, place_for(in, what.remainder), what);
     return;
   }
   std::move_backward(in.slots.begin() + at, in.slots.begin() + free, in.slots.begin() + free + 1);
-  in.slots[at] = {remainder, ordinal + 1};
+  in.slots[at] = what;
   ++in.used;
   ++size_;
 }

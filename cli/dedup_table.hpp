@@ -1,25 +1,26 @@
 // cli/dedup_table.hpp: digests to ordinals, 8 bytes a slot: which earlier keys could equal this one?
 //
-// A key's ordinal is its place among the different keys, from 0. The table holds for each only 40 bits of its digest
+// A key's ordinal is its place among the different keys, from 0. The table holds for each only some 40 bits of its digest
 // and the ordinal, so it gives suspects, not answers: who asks compares the bytes (dedup_store.hpp). That is what lets
 // it be small: 9 to 18 bytes a key at 87 % to 44 % load, whatever the keys' lengths.
 //
 //     table.find(digest, [&](std::uint32_t ordinal) { ...; return stop; });     // in order of insertion
 //     table.insert(digest, ordinal);
+//     table.claim(digest, ordinal);                       // the first suspect, or inserts and gives `nobody`
 //
-// Inside: 256 parts by the first 8 bits of the digest, each grown alone, so that growing never takes twice the memory
+// Inside: 256 parts (or so many as are asked for) by the first bits of the digest, each grown alone, so that growing never takes twice the memory
 // nor a pause. In a part the next 32 bits (the remainder) are kept in ascending order by linear probing: a slot's home
 // is given by the remainder's first bits, so doubling a part is one walk, and a search for what is absent ends at the
 // first larger remainder. Any number of equal digests is right, if slow. Parts are pages of their own, not pieces of the
 // heap: what a part outgrows goes back to the system at once.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <span>
 #include <utility>
+#include <vector>
 
 namespace bloomery::cli {
 
@@ -27,9 +28,12 @@ class dedup_table {
  public:
   static constexpr std::uint32_t max_ordinal = std::numeric_limits<std::uint32_t>::max() - 1;
 
-  dedup_table();
+  static constexpr std::uint32_t nobody = std::numeric_limits<std::uint32_t>::max();
 
-  // Calls f(ordinal) for every key whose 40 bits are these, in order of insertion, until it gives true.
+  // 2^part_bits parts, 1 to 16 bits.
+  explicit dedup_table(unsigned part_bits = 8);
+
+  // Calls f(ordinal) for every key whose bits are these, in order of insertion, until it gives true.
   template <class F>
   void find(std::uint64_t digest, F&& f) const {
     const part& in = parts_[part_of(digest)];
@@ -39,6 +43,16 @@ class dedup_table {
     }
   }
   void insert(std::uint64_t digest, std::uint32_t ordinal);
+  // The ordinal that find would give first. Where there is none, inserts and gives `nobody`.
+  std::uint32_t claim(std::uint64_t digest, std::uint32_t ordinal) {
+    part& in = parts_[part_of(digest)];
+    const std::uint32_t wanted = remainder_of(digest);
+    const slot* at = in.slots.data() + home(wanted, in.bits);
+    while (at->entry != 0 && at->remainder < wanted) ++at;
+    if (at->entry != 0 && at->remainder == wanted) return at->entry - 1;
+    insert_at(in, static_cast<std::size_t>(at - in.slots.data()), {wanted, ordinal + 1});
+    return nobody;
+  }
 
   // Brings the line near that find or insert will touch.
   void prefetch(std::uint64_t digest) const {
@@ -79,19 +93,25 @@ class dedup_table {
     unsigned bits = 0;
     std::uint32_t used = 0;
   };
-  static constexpr unsigned part_bits = 8;
   static constexpr unsigned first_bits = 8;
 
-  static std::size_t part_of(std::uint64_t digest) { return static_cast<std::size_t>(digest >> (64 - part_bits)); }
-  static std::uint32_t remainder_of(std::uint64_t digest) {
-    return static_cast<std::uint32_t>(digest >> (32 - part_bits));
+  [[nodiscard]] std::size_t part_of(std::uint64_t digest) const {
+    return static_cast<std::size_t>(digest >> (64 - part_bits_));
+  }
+  [[nodiscard]] std::uint32_t remainder_of(std::uint64_t digest) const {
+    return static_cast<std::uint32_t>(digest >> (32 - part_bits_));
   }
   static std::size_t home(std::uint32_t remainder, unsigned bits) { return remainder >> (32 - bits); }
 
+  // Behind all that is not larger.
+  static std::size_t place_for(const part& in, std::uint32_t remainder);
+  // `at` is where it belongs as the part stands.
+  void insert_at(part& in, std::size_t at, slot what);
   // The same entries among 2^bits homes with `room` slots behind them.
   void rebuild(part& of, unsigned bits, std::size_t room);
 
-  std::array<part, std::size_t{1} << part_bits> parts_;
+  unsigned part_bits_;
+  std::vector<part> parts_;
   std::uint64_t size_ = 0;
   std::uint64_t slots_ = 0;
 };

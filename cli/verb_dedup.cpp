@@ -1,7 +1,6 @@
 // bloomery dedup: first occurrences, in order.
 #include <fmt/core.h>
 #include <sys/random.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <array>
@@ -9,59 +8,20 @@
 #include <vector>
 
 #include "cli/build_request.hpp"
-#include "cli/dedup_approx.hpp"
-#include "cli/dedup_exact.hpp"
+#include "cli/dedup_mapped.hpp"
 #include "cli/dedup_state.hpp"
-#include "cli/digests.hpp"
-#include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
-#include "cli/output.hpp"
 #include "cli/progress.hpp"
 #include "cli/sizes.hpp"
 #include "cli/verb.hpp"
+#include "cli/verb_dedup.hpp"
 
 namespace bloomery::cli {
 namespace {
 
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{32} << 20U;
-
-// Lines to standard output, or nowhere where only their number is asked for.
-class line_sink final : public dedup_sink {
- public:
-  line_sink(dedup_mode mode, char terminator, bool silent) : mode_(mode), terminator_(terminator), silent_(silent) {}
-  void encode(std::string& to, std::uint64_t /*sequence*/, std::uint64_t count, std::string_view text) const override {
-    if (silent_) return;
-    if (mode_ == dedup_mode::counts) to.append(std::to_string(count)).push_back('\t');
-    to.append(text).push_back(terminator_);
-  }
-  outcome<void> write(std::string_view encoded) override {
-    out_.write(encoded);
-    return out_.flush();
-  }
-  // The names of the fields stay in front of the lines. Once; the reader knows them from the first chunk on.
-  outcome<void> write_header(const key_reader& reader) {
-    if (header_done_ || silent_ || !reader.header()) return {};
-    header_done_ = true;
-    if (mode_ == dedup_mode::counts) out_.write("count\t");
-    out_.write(*reader.header());
-    out_.write(terminator_);
-    return out_.flush();
-  }
-
- private:
-  dedup_mode mode_;
-  char terminator_;
-  bool silent_;
-  bool header_done_ = false;
-  output out_;
-};
-
-struct tally {
-  std::uint64_t lines = 0;
-  std::uint64_t different = 0;
-};
 
 dedup_mode mode_of(const options& given) {
   if (given.has(flag::counts)) return dedup_mode::counts;
@@ -96,12 +56,6 @@ outcome<hasher> unpredictable_hash() {
   return hasher::of(xxh3{.seed = seed});
 }
 
-outcome<digest_stream> open_lines(const options& given, const hasher& hash) {
-  auto reader = key_reader::make(given, given.operands(), hash);
-  if (!reader) return failed(reader.error());
-  return digest_stream(std::move(*reader), hash, 64);
-}
-
 // --mem, or half of what there is: two windows and the rest for the table.
 void allot_memory(const options& given, dedup_settings& settings) {
   constexpr std::uint64_t largest_window = std::uint64_t{40} << 20U;
@@ -112,7 +66,45 @@ void allot_memory(const options& given, dedup_settings& settings) {
   settings.table_bytes = all - everything_else - 4 * settings.window_bytes;
 }
 
-outcome<tally> run_exact(const options& given, const hasher& hash, digest_stream& stream, line_sink& sink) {
+// Files that can be mapped need no copies of their keys. None: not such files, or more keys than fit into memory.
+outcome<std::optional<dedup_tally>> run_mapped(const options& given, const hasher& hash, const key_reader& reader,
+                                               dedup_lines& sink) {
+  std::optional<dedup_tally> none;
+  const auto format = key_format::from(given);
+  const bool whole_lines = format && format->is_plain() && !format->header && hash.accepts(0) && hash.accepts(1);
+  if (!whole_lines || mode_of(given) != dedup_mode::first || given.has(flag::state)) return none;
+  if (given.has(flag::temp_dir)) {
+    // It is not needed here, but what is asked for in vain should be said at once, not when the input grows.
+    if (auto file = spill_file::make(spill_folder(given)); !file) return failed(file.error());
+  }
+  // The system must be able to keep them at hand.
+  const auto input = mapped_files::open(given.operands(), available_memory_bytes() / 2);
+  if (!input) return none;
+  constexpr std::uint64_t largest_window = std::uint64_t{32} << 20U;
+  dedup_settings shares;
+  allot_memory(given, shares);
+  mapped_dedup::printer print;
+  if (!given.has(flag::json)) print = [&](std::string_view lines) { return sink.write(lines); };
+  mapped_dedup dedup(*input,
+                     {.hash = hash,
+                      .terminator = format->terminator,
+                      .jobs = reader.jobs(),
+                      .table_bytes = shares.table_bytes,
+                      .window_bytes = std::min<std::uint64_t>(shares.window_bytes, largest_window)},
+                     print);
+  progress line(given, "reading", input->content_bytes());
+  const auto fits = dedup.run([&](std::uint64_t bytes, std::uint64_t lines) { line.update(bytes, lines); });
+  line.finish();
+  if (!fits) return failed(fits.error());
+  if (!*fits) {
+    sink.start_again();
+    return none;
+  }
+  input->pass_standard_input();
+  return std::optional(dedup_tally{dedup.lines(), dedup.different()});
+}
+
+outcome<dedup_tally> run_exact(const options& given, const hasher& hash, digest_stream& stream, dedup_lines& sink) {
   dedup_settings settings{.mode = mode_of(given), .hash = hash, .folder = spill_folder(given)};
   settings.background = stream.reader().jobs() > 1;
   allot_memory(given, settings);
@@ -131,7 +123,7 @@ outcome<tally> run_exact(const options& given, const hasher& hash, digest_stream
     dedup = std::move(*made);
   }
   progress line(given, "reading", stream.reader().total_bytes());
-  tally so_far;
+  dedup_tally so_far;
   std::vector<dedup_entry> entries;
   outcome<bool> more = true;
   while ((more = stream.next()) && *more) {
@@ -162,151 +154,8 @@ outcome<tally> run_exact(const options& given, const hasher& hash, digest_stream
   return so_far;
 }
 
-bool is_there(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0;
-}
-
-struct approx_start {
-  hasher hash;
-  std::optional<any_filter> filter;  // none: a chain
-  std::string new_state;             // the file to be made at the end; "" where there is one, or none is asked for
-  std::optional<filter_edit> state;  // the file to be changed; its filter has gone to `filter` meanwhile
-};
-
-outcome<approx_start> continue_state(const options& given, const std::string& path) {
-  if (given.has(flag::capacity) || given.has(flag::fpr) || given.has(flag::hash) || given.has(flag::seed)) {
-    return fail_usage(fmt::format("{} has its own size, rate and hash: leave -n, -p, --hash and --seed out", path));
-  }
-  auto edit = filter_edit::open_file(path);
-  if (!edit) return failed(edit.error());
-  const auto hash = edit->hash(given);
-  if (!hash) return failed(hash.error());
-  any_filter filter = std::move(edit->filter());
-  return approx_start{*hash, std::move(filter), {}, std::move(*edit)};
-}
-
-outcome<approx_start> start_approx(const options& given) {
-  const std::string path(given.text(flag::state));
-  if (!path.empty() && is_there(path)) return continue_state(given, path);
-  const auto request = build_request::from(given);
-  if (!request) return failed(request.error());
-  approx_start start{request->hash(), {}, {}, {}};
-  if (!path.empty()) {
-    if (!request->keys()) {
-      return fail_usage("--approx --state: give -n, the number of different lines that the state will hold one day");
-    }
-    start.new_state = path;
-  }
-  std::optional<std::uint64_t> keys = request->keys();
-  const auto probe = key_reader::make(given, given.operands(), request->hash());
-  if (!probe) return failed(probe.error());
-  if (!keys && probe->all_regular()) {
-    auto stream = open_lines(given, request->hash());
-    if (!stream) return failed(stream.error());
-    progress line(given, "counting", stream->reader().total_bytes());
-    outcome<bool> more = true;
-    while ((more = stream->next()) && *more)
-      line.update(stream->reader().bytes_taken(), stream->reader().records_read());
-    if (!more) return failed(more.error());
-    keys = std::max<std::uint64_t>(1, stream->reader().records_read());
-  }
-  if (!keys) return start;
-  auto filter = request->make(*keys);
-  if (!filter) return failed(filter.error());
-  start.filter = std::move(*filter);
-  return start;
-}
-
-// What was seen is remembered: in the file that was continued, or in a new one.
-outcome<void> keep_state(const options& given, approx_start& start, any_filter& seen) {
-  const std::string name = start.state ? start.state->name() : start.new_state;
-  if (name.empty()) return {};
-  const auto stats = seen.stats();
-  if (!stats) return fail_error(stats.error());
-  const std::string overfull = overfull_text(seen, *stats);
-  if (start.state) {
-    start.state->filter() = std::move(seen);
-    if (auto saved = start.state->save(); !saved) return saved;
-  } else if (auto saved = seen.save(name.c_str()); !saved) {
-    return fail_file(name, saved.error());
-  }
-  if (!overfull.empty()) warn(given, fmt::format("{} {}", name, overfull));
-  return {};
-}
-
-// A chain, or a second filter of the same size for what has been printed.
-outcome<seen_filter> make_seen(const options& given, const hasher& hash, std::optional<any_filter> filter) {
-  if (filter) return seen_filter(std::move(*filter), hash);
-  constexpr double default_fpr = 0.01;
-  return seen_filter::growing(given.real(flag::fpr).value_or(default_fpr), hash, given.count(flag::memory));
-}
-
-outcome<tally> run_approx(const options& given, approx_start start, line_sink& sink) {
-  std::optional<seen_filter> reported;
-  if (given.has(flag::repeated)) {
-    std::optional<any_filter> like;
-    if (start.filter) {
-      auto copy = start.filter->clone();
-      if (!copy) return fail_error(copy.error());
-      if (auto cleared = copy->clear(); !cleared) return fail_error(cleared.error());
-      like = std::move(*copy);
-    }
-    auto made = make_seen(given, start.hash, std::move(like));
-    if (!made) return failed(made.error());
-    reported = std::move(*made);
-  }
-  auto seen = make_seen(given, start.hash, std::move(start.filter));
-  if (!seen) return failed(seen.error());
-  auto stream = open_lines(given, start.hash);
-  if (!stream) return failed(stream.error());
-  progress line(given, "reading", stream->reader().total_bytes());
-  tally so_far;
-  std::vector<bool> fresh;
-  std::vector<std::string_view> again;
-  std::vector<std::uint64_t> again_digests;
-  std::vector<std::size_t> again_at;
-  std::string lines;
-  outcome<bool> more = true;
-  while ((more = stream->next()) && *more) {
-    if (auto written = sink.write_header(stream->reader()); !written) return failed(written.error());
-    if (auto added = seen->add(stream->keys(), stream->narrow(), fresh); !added) return failed(added.error());
-    const auto records = stream->records();
-    lines.clear();
-    again.clear();
-    again_digests.clear();
-    again_at.clear();
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      so_far.different += fresh[i] ? 1 : 0;
-      if (fresh[i] && !reported) sink.encode(lines, 0, 1, records.text(i));
-      if (fresh[i] || !reported) continue;
-      again.push_back(stream->keys()[i]);
-      again_digests.push_back(stream->narrow()[i]);
-      again_at.push_back(i);
-    }
-    if (reported) {
-      if (auto added = reported->add(again, again_digests, fresh); !added) return failed(added.error());
-      for (std::size_t i = 0; i < again.size(); ++i) {
-        if (fresh[i]) sink.encode(lines, 0, 1, records.text(again_at[i]));
-      }
-    }
-    if (auto written = sink.write(lines); !written) return failed(written.error());
-    so_far.lines += records.size();
-    line.update(stream->reader().bytes_taken(), so_far.lines);
-  }
-  line.finish();
-  if (!more) return failed(more.error());
-  if (auto written = sink.write_header(stream->reader()); !written) return failed(written.error());
-  if (auto kept = keep_state(given, start, seen->filter()); !kept) return failed(kept.error());
-  return so_far;
-}
-
-outcome<tally> run_mode(const options& given, line_sink& sink) {
-  if (given.has(flag::approx)) {
-    auto start = start_approx(given);
-    if (!start) return failed(start.error());
-    return run_approx(given, std::move(*start), sink);
-  }
+outcome<dedup_tally> run_mode(const options& given, dedup_lines& sink) {
+  if (given.has(flag::approx)) return run_approx_dedup(given, sink);
   auto hash = unpredictable_hash();
   if (given.has(flag::hash) || given.has(flag::seed) || given.has(flag::key_file)) {
     const auto request = build_request::from(given);
@@ -316,12 +165,14 @@ outcome<tally> run_mode(const options& given, line_sink& sink) {
   if (!hash) return failed(hash.error());
   auto stream = open_lines(given, *hash);
   if (!stream) return failed(stream.error());
-  return run_exact(given, *hash, *stream, sink);
+  const auto done = run_mapped(given, *hash, stream->reader(), sink);
+  if (!done) return failed(done.error());
+  return *done ? outcome<dedup_tally>(**done) : run_exact(given, *hash, *stream, sink);
 }
 
 outcome<int> run(const options& given) {
   if (auto fine = check_options(given); !fine) return failed(fine.error());
-  line_sink sink(mode_of(given), given.has(flag::null) ? '\0' : '\n', given.has(flag::json));
+  dedup_lines sink(mode_of(given), given.has(flag::null) ? '\0' : '\n', given.has(flag::json));
   const auto done = run_mode(given, sink);
   if (!done) return failed(done.error());
   if (given.has(flag::json)) {
@@ -358,9 +209,12 @@ const verb dedup_verb = {
         "front.\n\n"
         "Exact unless --approx is given: no line whose key is new is ever lost, and none is printed twice. A line is "
         "dropped only after its key has been compared, byte by byte, with an earlier one; hashes only say where to "
-        "look. Memory holds 9 to 18 bytes for each different key, whatever its length, and some 100 MB of buffers; the "
-        "keys themselves are on disk, in a file without a name in --temp-dir. When the keys need more than --mem (by "
-        "default half of the memory that is free) the rest waits on disk and is printed at the end, still in order.\n\n"
+        "look. Memory holds 9 to 18 bytes for each different key, whatever its length, and some 100 MB of buffers. "
+        "Whole lines of files are compared with the files themselves, which must not change meanwhile; from pipes, "
+        "packed files and with other options, keys are kept on disk, in a file without a name in --temp-dir. When they "
+        "need "
+        "more than --mem (by default half of the memory that is free) the rest waits there and is printed at the end, "
+        "still in order.\n\n"
         "--approx remembers lines in a filter instead, about 10 bits each. A share of at most -p of the new lines is "
         "then taken for known ones and lost; nothing is printed twice. Without -n, files are counted first and from a "
         "pipe filters are chained.\n\n"

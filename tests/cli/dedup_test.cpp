@@ -148,7 +148,7 @@ TEST_F(Dedup, LeavesNoSpillFilesEvenWhenKilledHard) {
 
 TEST_F(Dedup, AFullDiskIsAnErrorAndLeavesTheStateWhole) {
   write("in", numbers(1, 200000));
-  const ran spill = sh("ulimit -f 64; { \"$TOOL\" dedup -T . in; echo $? >&2; } | cat > /dev/null");
+  const ran spill = sh("ulimit -f 64; cat in | { \"$TOOL\" dedup -T .; echo $? >&2; } | cat > /dev/null");
   EXPECT_EQ(
       spill.err,
       "bloomery: .: cannot write: File too large: more room is needed there, or another folder (--temp-dir)\n2\n");
