@@ -12,7 +12,8 @@
 //     };
 //     contender_of<my_set> each(my_set{...});
 //
-// A subject that is built from all of its keys at once has `void build(std::span<const key>)` in place of insert.
+// A subject that is built from all of its keys at once has `void build(std::span<const key>)` in place of insert, and
+// may have `prepare` of the same form, which is not timed.
 // `ask` may be called from several threads at a time; `add_shared` too, where `shares_adds`.
 #pragma once
 
@@ -61,8 +62,10 @@ class contender {
   // Forgets all keys, and touches its memory so that the clock does not see the pages come.
   virtual void clear() = 0;
   virtual void add(const key_block& keys, call_with how) = 0;
-  // For those that are built at once: `add` only lays keys aside, this builds.
+  // For those that are built at once: `add` only lays keys aside, `prepare` brings them into the form in which a caller
+  // has them, `build` builds.
   [[nodiscard]] virtual bool builds_at_once() const { return false; }
+  virtual void prepare() {}
   virtual void build() {}
   // Whether add and ask with call_with::batch differ from a loop over single keys.
   [[nodiscard]] virtual bool has_batches() const = 0;
@@ -117,6 +120,11 @@ class contender_of final : public contender {
     }
   }
   [[nodiscard]] bool builds_at_once() const override { return is_built; }
+  void prepare() override {
+    if constexpr (requires { subject_.prepare(std::span<const key>(laid_aside_)); }) {
+      subject_.prepare(std::span<const key>(laid_aside_));
+    }
+  }
   void build() override {
     if constexpr (is_built) subject_.build(std::span<const key>(laid_aside_));
   }

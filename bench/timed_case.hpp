@@ -72,7 +72,9 @@ class timed_case {
     added_ += block.size();
     if (!subject_->builds_at_once()) return seconds_of([&] { subject_->add(block, how); });
     subject_->add(block, how);
-    return is_full() ? seconds_of([&] { subject_->build(); }) : 0.0;
+    if (!is_full()) return 0.0;
+    subject_->prepare();
+    return seconds_of([&] { subject_->build(); });
   }
 
   // Seconds for a chunk of keys that were not asked for before in this fill (present ones are taken at random).

@@ -1,0 +1,191 @@
+#include "bench/race/race_group.hpp"
+
+#include <cstdio>
+#include <fstream>
+#include <utility>
+
+namespace bloomery::bench {
+namespace {
+
+std::uint64_t filter_bytes(const race_size& size) {
+  return static_cast<std::uint64_t>(static_cast<double>(size.keys) * size.bits_per_key / 8);
+}
+
+std::uint64_t needed_bytes(const offer& of, const race_size& size) {
+  const double beyond = size.type->number ? of.bytes_per_number : of.bytes_per_text;
+  return (of.sized_by_bits ? filter_bytes(size) : 0) +
+         static_cast<std::uint64_t>(beyond * static_cast<double>(size.keys));
+}
+
+// One contender of the group, and what has been measured of it.
+struct entry {
+  entry(const offer& made_by, timed_case made) : of(&made_by), each(std::move(made)), added(each), added_singly(each) {}
+
+  const offer* of;
+  timed_case each;
+  add_times added;
+  add_times added_singly;
+  ask_times asked{};
+  rate_count absent{};
+  thread_figures ask_threads{};
+  thread_figures add_threads{};
+};
+
+void nothing(std::uint64_t /*keys*/) {}
+
+// What is filled last stays.
+void fill_all(std::vector<std::unique_ptr<entry>>& entries, std::uint64_t fills) {
+  constexpr std::uint64_t rate_probes = 1'000'000;
+  for (std::uint64_t fill = 0; fill < fills; ++fill) {
+    for (const auto& of : entries) {
+      const bool twice = of->each.subject().has_batches() && !of->each.subject().builds_at_once();
+      if (twice) of->added_singly.fill(of->each, call_with::single, nothing);
+      of->added.fill(of->each, call_with::batch, nothing);
+      of->each.count_hits_of_fill(rate_probes / fills, of->absent);
+    }
+  }
+}
+
+// Keys of its own for every thread of a crew, as many as make a round long enough to start together.
+class thread_keys {
+ public:
+  static constexpr std::size_t keys = 8 * chunk_keys;
+
+  thread_keys(const key_type& type, std::uint64_t of_keys, unsigned threads) {
+    for (unsigned i = 0; i < threads; ++i) feeds_.push_back(feed_of(type, of_keys));
+    blocks_.resize(threads);
+  }
+  // `make` gets a feed and the number of the thread.
+  template <class Make>
+  void next(Make make) {
+    for (unsigned i = 0; i < feeds_.size(); ++i) blocks_[i] = make(*feeds_[i], i);
+  }
+  [[nodiscard]] const key_block& operator[](unsigned thread) const { return blocks_[thread]; }
+
+ private:
+  std::vector<std::unique_ptr<key_feed>> feeds_;
+  std::vector<key_block> blocks_;
+};
+
+thread_figures ask_together(entry& of, const race_size& size, crew& threads) {
+  constexpr std::size_t rounds = 20;
+  thread_keys keys(*size.type, size.keys, threads.threads());
+  std::vector<double> one;
+  std::vector<double> all;
+  for (std::size_t round = 0; round < rounds; ++round) {
+    keys.next([&](key_feed& feed, unsigned) { return of.each.next_block(feed, ask_for::absent, thread_keys::keys); });
+    const auto ask = [&](unsigned thread) {
+      const std::uint64_t hits = std::as_const(of.each).subject().ask(keys[thread], call_with::batch);
+      keep(&hits);
+    };
+    all.push_back(threads.run(ask));
+    one.push_back(seconds_of([&] { ask(0); }));
+  }
+  return {.one = ns_per_key(low_percentile(std::move(one)), thread_keys::keys),
+          .all = ns_per_key(low_percentile(std::move(all)), thread_keys::keys * threads.threads())};
+}
+
+// Into the emptied contender; each round adds other keys, as many as fit, or the same again where it is small.
+thread_figures add_together(entry& of, const race_size& size, crew& threads) {
+  constexpr std::uint64_t most_rounds = 60;
+  const std::uint64_t in_round = thread_keys::keys * threads.threads();
+  const std::uint64_t rounds = std::clamp<std::uint64_t>(size.keys / in_round / 2, 10, most_rounds);
+  thread_keys keys(*size.type, size.keys, threads.threads());
+  of.each.start_fill();
+  std::vector<double> one;
+  std::vector<double> all;
+  for (std::uint64_t round = 0; round < 2 * rounds; ++round) {
+    keys.next([&](key_feed& feed, unsigned thread) {
+      const std::uint64_t first = (round * threads.threads() + thread) * thread_keys::keys % size.keys;
+      return feed.present(of.each.fill(), first, thread_keys::keys);
+    });
+    if (round % 2 == 0) {
+      all.push_back(threads.run([&](unsigned thread) { of.each.subject().add_shared(keys[thread]); }));
+    } else {
+      one.push_back(seconds_of([&] { of.each.subject().add(keys[0], call_with::batch); }));
+    }
+  }
+  return {.one = ns_per_key(low_percentile(std::move(one)), thread_keys::keys),
+          .all = ns_per_key(low_percentile(std::move(all)), in_round)};
+}
+
+race_row row_of(const entry& of) {
+  race_row row{.of = of.of, .batches = of.each.subject().has_batches()};
+  of.asked.write(row.figures);
+  row.figures.add = of.added.ns_per_key();
+  row.figures.add_single = of.added_singly.ns_per_key();
+  if (row.figures.add_single == 0) row.figures.add_single = row.figures.add;
+  row.figures.memory_bytes = of.each.subject().memory_bytes();
+  row.figures.bits_per_key = of.each.bits_per_key();
+  row.figures.absent = of.absent;
+  row.ask_threads = of.ask_threads;
+  row.add_threads = of.add_threads;
+  return row;
+}
+
+}  // namespace
+
+std::uint64_t free_memory_bytes() {
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kib = 0;
+  std::string unit;
+  while (file >> name >> kib && std::getline(file, unit)) {
+    if (name == "MemAvailable:") return kib * 1024;
+  }
+  return 0;
+}
+
+group_result run_group(const std::vector<offer>& offers, const race_size& size, const race_care& care) {
+  group_result out{.size = size};
+  std::vector<std::unique_ptr<entry>> entries;
+  // All are there at once, and the floor's buffer beside them.
+  std::uint64_t left = free_memory_bytes() / 10 * 9;
+  left -= std::min(left, filter_bytes(size));
+  for (const offer& of : offers) {
+    const std::uint64_t bytes = needed_bytes(of, size);
+    if (bytes > left) {
+      out.left_out.push_back(&of);
+      continue;
+    }
+    auto made = of.make(size);
+    if (made == nullptr) continue;
+    left -= bytes;
+    entries.push_back(
+        std::make_unique<entry>(of, timed_case(std::move(made), feed_of(*size.type, size.keys), size.keys)));
+  }
+  constexpr std::uint64_t most_fills = 100;
+  fill_all(entries, fills_for(size.keys, care.add_keys, most_fills));
+  crew threads(care.threads);
+  for (std::size_t round = 0; round < care.rounds; ++round) {
+    for (const auto& of : entries) of->asked.take_turn(of->each, care.turn_chunks, nothing);
+  }
+  const auto floor = measure_floor(filter_bytes(size), care.rounds * care.turn_chunks, threads);
+  if (floor) out.floor = *floor;
+  if (care.threads > 1) {
+    for (const auto& of : entries) of->ask_threads = ask_together(*of, size, threads);
+    for (const auto& of : entries) {
+      if (of->each.subject().shares_adds()) of->add_threads = add_together(*of, size, threads);
+    }
+  }
+  for (const auto& of : entries) out.rows.push_back(row_of(*of));
+  return out;
+}
+
+std::optional<rate_point> run_rate(const offer& of, const race_size& size) {
+  auto made = of.make(size);
+  if (made == nullptr) return std::nullopt;
+  timed_case each(std::move(made), feed_of(*size.type, size.keys), size.keys);
+  each.start_fill();
+  while (!each.is_full()) each.add_chunk();
+  rate_point out;
+  constexpr std::uint64_t enough_hits = 400;
+  constexpr std::uint64_t most_probes = 20'000'000;
+  while (out.absent.hits < enough_hits && out.absent.asked < most_probes) {
+    each.count_hits_of_fill(20 * chunk_keys, out.absent);
+  }
+  out.bits_per_key = each.bits_per_key();
+  return out;
+}
+
+}  // namespace bloomery::bench
