@@ -7,7 +7,8 @@
 //       using key = std::uint64_t;                     // or std::string_view, digest128
 //       void clear();
 //       void insert(key);                              // and, where there is one, insert_batch(span)
-//       bool may_contain(key) const;                   // and, where there is one, may_contain_batch(span, mask)
+//       bool may_contain(key) const;                   // and, where there is one, may_contain_batch(span, mask),
+//                                                      // or count_batch(span) where answers come in another form
 //       std::uint64_t memory_bytes() const;
 //     };
 //     contender_of<my_set> each(my_set{...});
@@ -90,8 +91,9 @@ template <class Subject>
 class contender_of final : public contender {
  public:
   using key = typename Subject::key;
+  static constexpr bool counts_batches = requires(const Subject& s, std::span<const key> keys) { s.count_batch(keys); };
   static constexpr bool asks_batches =
-      requires(const Subject& s, std::span<const key> keys, std::span<std::uint64_t> mask) {
+      counts_batches || requires(const Subject& s, std::span<const key> keys, std::span<std::uint64_t> mask) {
     s.may_contain_batch(keys, mask);
   };
   static constexpr bool adds_batches = requires(Subject & s, std::span<const key> keys) { s.insert_batch(keys); };
@@ -149,14 +151,18 @@ class contender_of final : public contender {
 
  private:
   std::uint64_t ask_batch(std::span<const key> keys) const {
-    std::array<std::uint64_t, mask_words(chunk_keys)> mask;
-    std::uint64_t hits = 0;
-    for (std::size_t first = 0; first < keys.size(); first += chunk_keys) {
-      const auto part = keys.subspan(first, std::min(chunk_keys, keys.size() - first));
-      subject_.may_contain_batch(part, std::span<std::uint64_t>(mask));
-      hits += count_answers(mask, part.size());
+    if constexpr (counts_batches) {
+      return subject_.count_batch(keys);
+    } else {
+      std::array<std::uint64_t, mask_words(chunk_keys)> mask;
+      std::uint64_t hits = 0;
+      for (std::size_t first = 0; first < keys.size(); first += chunk_keys) {
+        const auto part = keys.subspan(first, std::min(chunk_keys, keys.size() - first));
+        subject_.may_contain_batch(part, std::span<std::uint64_t>(mask));
+        hits += count_answers(mask, part.size());
+      }
+      return hits;
     }
-    return hits;
   }
   // Which of two neighbours is asked for hangs on the answer before.
   std::uint64_t ask_dependent(std::span<const key> keys) const {

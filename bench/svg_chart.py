@@ -41,13 +41,14 @@ class Axis:
         if not self.log:
             count = round((self.high - self.low) / self.step)
             return [self.low + i * self.step for i in range(count + 1)]
-        first, last = round(math.log10(self.low)), round(math.log10(self.high))
+        first, last = math.ceil(math.log10(self.low) - 1e-9), math.floor(math.log10(self.high) + 1e-9)
         return [10.0 ** i for i in range(first, last + 1)]
 
     def fine_ticks(self):
         if not self.log:
             return []
-        return [factor * tick for tick in self.ticks()[:-1] for factor in range(2, 10)]
+        every = [factor * 10.0 ** i for i in range(-9, 12) for factor in range(2, 10)]
+        return [tick for tick in every if self.low <= tick <= self.high]
 
 
 @dataclass
@@ -152,7 +153,7 @@ class Chart:
         for line in self.lines:
             if line.beside:
                 x, y = self.at(line.points[-1])
-                out.append(f'<text class="f{line.colour}" x="{x - 12:.1f}" y="{y - 8:.1f}" text-anchor="end">{escape(line.name)}</text>')
+                out.append(f'<text class="f{line.colour}" x="{x - 22:.1f}" y="{y - 8:.1f}" text-anchor="end">{escape(line.name)}</text>')
         for height, (_, number) in zip(heights, ends):
             line = self.lines[number]
             x, y = self.at(line.points[-1])
