@@ -61,17 +61,19 @@ struct bench_filter {
   [[nodiscard]] std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(memory.data()); }
   [[nodiscard]] blocked_view view() { return {words(), blocks, hashes}; }
   void insert(std::span<const std::uint64_t> keys) {
+    kernels::given_digests next{keys.data()};
     if constexpr (is_shipped<Layout>) {
-      kernels::blocked_insert_many<Layout>(words(), view(), keys);
+      kernels::blocked_insert_many<Layout>(words(), view(), keys.size(), next);
     } else {
-      kernels::blocked_insert_scalar<Layout>(words(), view(), keys);
+      kernels::blocked_insert_scalar<Layout>(words(), view(), keys.size(), next);
     }
   }
   void ask(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) {
+    kernels::given_digests next{keys.data()};
     if constexpr (is_shipped<Layout>) {
-      kernels::blocked_ask<Layout>(view(), keys, mask);
+      kernels::blocked_ask<Layout>(view(), keys.size(), next, mask.data());
     } else {
-      kernels::blocked_ask_scalar<Layout>(view(), keys, mask);
+      kernels::blocked_ask_scalar<Layout>(view(), keys.size(), next, mask.data());
     }
   }
 

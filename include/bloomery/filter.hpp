@@ -25,6 +25,7 @@
 #include <bloomery/file/save.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
+#include <bloomery/kernels/digest_batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/concurrent.hpp>
 
@@ -74,6 +75,9 @@ class filter {
   // Batches of keys of one type: hashed in groups, then one batch call of the kind for each group.
   template <class Key>
   std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
+    if constexpr (stream_kind<K>) {
+      if (!wide()) return kind_.insert_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys});
+    }
     std::uint64_t inserted = 0;
     for_each_group(keys, [&](auto digests, std::size_t /*first*/) { inserted += kind_.insert_batch(digests); });
     return inserted;
@@ -81,6 +85,9 @@ class filter {
   // Bit i of the mask (bit i % 64 of word i / 64) answers key i; the mask holds mask_words(keys.size()) words.
   template <class Key>
   void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept {
+    if constexpr (stream_kind<K>) {
+      if (!wide()) return kind_.may_contain_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys}, mask);
+    }
     for_each_group(
         keys, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
   }
@@ -141,10 +148,18 @@ class filter {
 
  private:
   static constexpr bool both_wide = wide_kind<K> && wide_hash_function<H>;
-  static constexpr std::size_t group = 256;  // a multiple of 64, so that every group starts a word of the mask
+  // A multiple of 64, so that every group starts a word of the mask.
+  static constexpr std::size_t group = 512;
 
   filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {}
 
+  [[nodiscard]] bool wide() const noexcept {
+    if constexpr (both_wide) {
+      return kind_.digest_bits() == 128;
+    } else {
+      return false;
+    }
+  }
   // Calls f with the digest of the width that the filter takes.
   template <class Key, class F>
   auto with_digest(const Key& key, F&& f) const noexcept {
@@ -165,12 +180,10 @@ class filter {
     std::array<Digest, group> digests;
     for (std::size_t first = 0; first < keys.size(); first += group) {
       const std::size_t size = keys.size() - first < group ? keys.size() - first : group;
-      for (std::size_t i = 0; i < size; ++i) {
-        if constexpr (sizeof(Digest) == 16) {
-          digests[i] = digest_wide_of(hash_, keys[first + i]);
-        } else {
-          digests[i] = digest(keys[first + i]);
-        }
+      if constexpr (sizeof(Digest) == 16) {
+        for (std::size_t i = 0; i < size; ++i) digests[i] = digest_wide_of(hash_, keys[first + i]);
+      } else {
+        for (std::size_t i = 0; i < size; ++i) digests[i] = digest(keys[first + i]);
       }
       f(std::span<const Digest>(digests).first(size), first);
     }

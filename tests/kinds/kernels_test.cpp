@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <bloomery/filter.hpp>
 #include <bloomery/kernels/blocked_dispatch.hpp>
+#include <bloomery/kinds/blocked.hpp>
 #include <random>
 #include <vector>
 
@@ -27,7 +29,7 @@ std::vector<isa> runnable() {
 template <class Layout>
 void expect_same_bits_and_answers(unsigned hashes) {
   for (const std::uint64_t blocks : {1ULL, 3ULL, 1000ULL}) {
-    for (const std::size_t count : {0U, 1U, 63U, 64U, 65U, 1000U}) {
+    for (const std::size_t count : {0U, 1U, 3U, 4U, 63U, 64U, 65U, 127U, 128U, 1000U}) {
       const auto digests = random_digests(count, 1);
       const auto queries = random_digests(count + 70, 2);
       std::vector<std::uint64_t> expected_words;
@@ -37,8 +39,9 @@ void expect_same_bits_and_answers(unsigned hashes) {
         std::vector<std::uint64_t> words(blocks * Layout::words);
         std::vector<std::uint64_t> mask((queries.size() + 63) / 64, ~std::uint64_t{0});
         const blocked_view view{words.data(), blocks, hashes};
-        const std::uint64_t inserted = blocked_insert_many<Layout>(words.data(), view, digests, level);
-        blocked_ask<Layout>(view, queries, mask, level);
+        const std::uint64_t inserted =
+            blocked_insert_many<Layout>(words.data(), view, digests.size(), given_digests{digests.data()}, level);
+        blocked_ask<Layout>(view, queries.size(), given_digests{queries.data()}, mask.data(), level);
         for (std::size_t i = 0; i < queries.size(); ++i) {
           ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, blocked_contains<Layout>(view, queries[i]) ? 1U : 0U);
         }
@@ -89,7 +92,7 @@ TEST(BlockedKernels, MaskBitsPastTheLastAnswerAreZero) {
   const auto queries = random_digests(70, 3);
   for (const isa level : runnable()) {
     std::vector<std::uint64_t> mask(2, ~std::uint64_t{0});
-    blocked_ask<split64>({words.data(), 1, 8}, queries, mask, level);
+    blocked_ask<split64>({words.data(), 1, 8}, queries.size(), given_digests{queries.data()}, mask.data(), level);
     EXPECT_EQ(mask[0], ~std::uint64_t{0});
     EXPECT_EQ(mask[1], 63U);
   }
@@ -129,6 +132,74 @@ TEST(BlockedKernels, TheBitsOfSplit64AreFrozen) {
   }
   EXPECT_EQ(split64::block(0x8000000000000000ULL, 7), 3U);
   EXPECT_EQ(split32::block(0x8000000000000000ULL, 7), 3U);
+}
+
+// Each key has memory of its own, so that a sanitizer sees a read past it.
+std::vector<std::string> keys_of_length(std::size_t shortest, std::size_t longest, std::size_t count) {
+  std::mt19937_64 generator(shortest * 1000 + longest);
+  std::vector<std::string> keys(count);
+  for (auto& key : keys) {
+    key.resize(shortest + generator() % (longest - shortest + 1));
+    for (char& c : key) c = static_cast<char>(generator());
+  }
+  return keys;
+}
+
+// What a batch of keys answers and sets must be what the keys one by one do, whatever their lengths.
+template <class Key>
+void expect_batches_like_single_keys(const std::vector<Key>& keys, std::uint64_t seed) {
+  const filter_params size{.keys = 400, .fpr = 0.01};
+  auto batch = filter<blocked>::make(size, xxh3{seed});
+  auto single = filter<blocked>::make(size, xxh3{seed});
+  ASSERT_TRUE(batch && single);
+  const std::span<const Key> all(keys);
+  const std::span<const Key> half = all.first(keys.size() / 2);
+  std::uint64_t inserted = 0;
+  for (const Key& key : half) inserted += single->insert(key) == insert_result::inserted ? 1U : 0U;
+  EXPECT_EQ(batch->insert_batch(half), inserted);
+  EXPECT_TRUE(batch->kind() == single->kind());
+  std::vector<std::uint64_t> mask(mask_words(keys.size()));
+  batch->may_contain_batch(all, mask);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, single->may_contain(keys[i]) ? 1U : 0U) << i;
+  }
+}
+
+TEST(BatchHashing, TextOfEveryRangeOfLengthsIsHashedAsOneByOne) {
+  constexpr std::array<std::pair<std::size_t, std::size_t>, 11> ranges = {
+      {{0, 3}, {4, 8}, {9, 15}, {16, 16}, {9, 16}, {17, 32}, {33, 64}, {65, 96}, {97, 128}, {33, 128}, {0, 300}}};
+  for (const auto& [shortest, longest] : ranges) {
+    for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{0x123456789abcdef0}}) {
+      expect_batches_like_single_keys(keys_of_length(shortest, longest, 411), seed);
+    }
+  }
+}
+
+TEST(BatchHashing, TextOfEachLengthGivesTheDigestOfTheLibrary) {
+  for (std::size_t size = 0; size <= 140; ++size) {
+    const auto keys = keys_of_length(size, size, 8);
+    for (const std::uint64_t seed : {std::uint64_t{0}, ~std::uint64_t{0}}) {
+      const xxh3 hash{seed};
+      const digest_source<xxh3, std::string> source{hash, keys};
+      std::array<std::uint64_t, 8> digests{};
+      digests_of(source, digests);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        ASSERT_EQ(digests[i], hash(keys[i].data(), keys[i].size())) << "length " << size;
+      }
+    }
+  }
+}
+
+TEST(BatchHashing, IntegersAreHashedAsTheirEightBytes) {
+  const auto keys = random_digests(411, 7);
+  for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{5}, ~std::uint64_t{0}}) {
+    expect_batches_like_single_keys(keys, seed);
+    const xxh3 hash{seed};
+    for (const std::uint64_t key : keys) {
+      const std::uint64_t stored = little_endian(key);
+      ASSERT_EQ(hash.integer(key), hash(&stored, sizeof(stored)));
+    }
+  }
 }
 
 }  // namespace

@@ -51,4 +51,11 @@ concept wide_hash_function = hash_function<H> && requires(const H hash, const vo
   noexcept->std::same_as<digest128>;
 };
 
+// Hashes that take an integer key from a register, with the value that its 8 little-endian bytes have.
+template <class H>
+concept integer_hash = hash_function<H> && !H::info.weak && requires(const H hash, std::uint64_t key) {
+  { hash.integer(key) }
+  noexcept->std::same_as<std::uint64_t>;
+};
+
 }  // namespace bloomery

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <bloomery/hash/concept.hpp>
+#include <bloomery/hash/xxh3_short.hpp>
 #include <bloomery/hash/xxhash_inline.hpp>
 
 namespace bloomery {
@@ -25,6 +26,8 @@ struct xxh3 {
   std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
     return XXH3_64bits_withSeed(bytes, size, seed);
   }
+  // The 8 little-endian bytes of an integer key, without a call.
+  [[nodiscard]] std::uint64_t integer(std::uint64_t key) const noexcept { return xxh3_short::integer(key, seed); }
   // The low word differs from the 64-bit digest for most key lengths: they are two functions.
   [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
     const XXH128_hash_t digest = XXH3_128bits_withSeed(bytes, size, seed);

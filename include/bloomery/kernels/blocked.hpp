@@ -40,11 +40,13 @@ struct blocked_view {
 struct split32 {
   static constexpr unsigned lane_bits = 32;
   static constexpr unsigned words = 4;  // 64-bit words a block
+  static constexpr bool fixed = true;   // k is 8
   using masks = std::array<std::uint64_t, words>;
 
   static std::uint64_t block(std::uint64_t digest, std::uint64_t blocks) noexcept {
     return ((digest >> 32U) * blocks) >> 32U;
   }
+  static std::uint64_t in_block(std::uint64_t digest) noexcept { return digest; }  // what the bits come from
   static masks bits(std::uint64_t digest, unsigned /*hashes*/) noexcept {
     masks out{};
     const auto x = static_cast<std::uint32_t>(digest);
@@ -59,12 +61,14 @@ struct split32 {
 struct split64 {
   static constexpr unsigned lane_bits = 64;
   static constexpr unsigned words = 8;
+  static constexpr bool fixed = false;
   using masks = std::array<std::uint64_t, words>;
 
   static std::uint64_t block(std::uint64_t digest, std::uint64_t blocks) noexcept { return fast_range(digest, blocks); }
+  static std::uint64_t in_block(std::uint64_t digest) noexcept { return digest * in_block_multiplier; }
   static masks bits(std::uint64_t digest, unsigned hashes) noexcept {
     masks out{};
-    const std::uint64_t y = digest * in_block_multiplier;
+    const std::uint64_t y = in_block(digest);
     const auto x = static_cast<std::uint32_t>(y >> 32U);
     const auto rotation = static_cast<unsigned>(y >> 29U) & 7U;
     // Which lanes are used depends on the key, so no branch on it; how many depends on the filter.
@@ -103,41 +107,86 @@ bool blocked_insert(std::uint64_t* words, const blocked_view& view, std::uint64_
   return missing != 0;
 }
 
-// How many keys ahead the batch loops prefetch; covers memory latency at a few ns a key.
-inline constexpr std::size_t blocked_ahead = 24;
+// So many keys are prepared together: hashed, their blocks computed and the lines sent for, while the same number before
+// them is asked. One word of the mask is one such group. Enough to cover memory latency at two ns a key and more.
+inline constexpr std::size_t blocked_group = 64;
 
-// Runs `each(i)` over the batch with the block of key i + blocked_ahead on its way.
-template <class Layout, class Each>
-inline __attribute__((always_inline)) void blocked_pipeline(const blocked_view& view,
-                                                            std::span<const std::uint64_t> digests, Each&& each) {
-  const std::size_t count = digests.size();
-  const std::size_t lead = count < blocked_ahead ? count : blocked_ahead;
-  const std::uint64_t* words = view.words;
-  for (std::size_t i = 0; i < lead; ++i) {
-    __builtin_prefetch(words + Layout::block(digests[i], view.blocks) * Layout::words);
+// The keys between prefetch and probe: their block, and what their bits come from.
+struct blocked_keys {
+  alignas(64) std::array<const std::uint64_t*, blocked_group> block;
+  alignas(64) std::array<std::uint64_t, blocked_group> y;
+};
+
+// Where a batch gets its digests: called with ascending `first` and at most blocked_group for `count`, it returns them,
+// in `room` or wherever they lie already.
+struct given_digests {
+  const std::uint64_t* digests;
+  const std::uint64_t* operator()(std::size_t first, std::size_t /*count*/, std::uint64_t* /*room*/) const noexcept {
+    return digests + first;
   }
-  for (std::size_t i = 0; i + lead < count; ++i) {
-    __builtin_prefetch(words + Layout::block(digests[i + lead], view.blocks) * Layout::words);
-    each(i);
+};
+
+// Which lanes of a block a key uses: all of them once (k = 8, and split32), some (k < 8), or all once and some a second
+// time (k > 8). One loop for each, so that the loops have no branch on k.
+enum class lane_case : std::uint8_t { every, some, twice };
+template <lane_case Case>
+struct case_tag {};
+
+// All ones in the lanes that a key with this rotation uses; a row for each rotation, 8 lanes of 64 bits.
+struct lane_rows {
+  alignas(64) std::array<std::array<std::uint64_t, 8>, 8> row{};
+};
+constexpr std::array<lane_rows, 9> make_lane_rows() noexcept {
+  std::array<lane_rows, 9> table{};
+  for (unsigned count = 0; count <= 8; ++count) {
+    for (unsigned rotation = 0; rotation < 8; ++rotation) {
+      for (unsigned lane = 0; lane < 8; ++lane) {
+        table[count].row[rotation][lane] = ((lane - rotation) & 7U) < count ? ~std::uint64_t{0} : 0U;
+      }
+    }
   }
-  for (std::size_t i = count - lead; i < count; ++i) each(i);
+  return table;
+}
+inline constexpr std::array<lane_rows, 9> active_lanes = make_lane_rows();
+inline const lane_rows* rows_for(unsigned hashes) noexcept {
+  return &active_lanes[hashes > block_lanes ? hashes - block_lanes : hashes];
+}
+inline const std::uint64_t* row_of(const lane_rows* rows, std::uint64_t y) noexcept {
+  return rows->row[(y >> 29U) & 7U].data();
 }
 
-template <class Layout>
-void blocked_ask_scalar(const blocked_view& view, std::span<const std::uint64_t> digests,
-                        std::span<std::uint64_t> mask) noexcept {
-  for (std::size_t word = 0; word < (digests.size() + 63) / 64; ++word) mask[word] = 0;
-  blocked_pipeline<Layout>(view, digests, [&](std::size_t i) {
-    mask[i / 64] |= std::uint64_t{blocked_contains<Layout>(view, digests[i])} << (i % 64);
+// How many bits a mask of four has.
+inline constexpr std::array<std::uint8_t, 16> bits_of_four = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+
+// The batches in plain C++: the bits and answers that every instruction set must give.
+template <class Layout, class Next, class Each>
+void blocked_scalar(const blocked_view& view, std::size_t count, Next& next, Each&& each) {
+  std::array<std::uint64_t, blocked_group> room;
+  for (std::size_t first = 0; first < count; first += blocked_group) {
+    const std::size_t size = count - first < blocked_group ? count - first : blocked_group;
+    const std::uint64_t* digests = next(first, size, room.data());
+    for (std::size_t i = 0; i < size; ++i) {
+      __builtin_prefetch(view.words + Layout::block(digests[i], view.blocks) * Layout::words);
+    }
+    for (std::size_t i = 0; i < size; ++i) each(first + i, digests[i]);
+  }
+}
+
+template <class Layout, class Next>
+void blocked_ask_scalar(const blocked_view& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+  for (std::size_t word = 0; word < (count + 63) / 64; ++word) mask[word] = 0;
+  blocked_scalar<Layout>(view, count, next, [&](std::size_t i, std::uint64_t digest) {
+    mask[i / 64] |= std::uint64_t{blocked_contains<Layout>(view, digest)} << (i % 64);
   });
 }
 
-template <class Layout>
-std::uint64_t blocked_insert_scalar(std::uint64_t* words, const blocked_view& view,
-                                    std::span<const std::uint64_t> digests) noexcept {
+template <class Layout, class Next>
+std::uint64_t blocked_insert_scalar(std::uint64_t* words, const blocked_view& view, std::size_t count,
+                                    Next& next) noexcept {
   std::uint64_t inserted = 0;
-  blocked_pipeline<Layout>(
-      view, digests, [&](std::size_t i) { inserted += blocked_insert<Layout>(words, view, digests[i]) ? 1U : 0U; });
+  blocked_scalar<Layout>(view, count, next, [&](std::size_t /*i*/, std::uint64_t digest) {
+    inserted += blocked_insert<Layout>(words, view, digest) ? 1U : 0U;
+  });
   return inserted;
 }
 

@@ -1,149 +1,148 @@
 // kernels/blocked_avx2.hpp: the blocked layouts with AVX2. Same bits and answers as kernels/blocked.hpp.
+//
+// A block of split32 is one register, a block of split64 two. The eight products of a key are computed by one
+// multiplication of 32-bit lanes; for split64 the salts lie in the order 0 4 1 5 2 6 3 7, so that the upper half of each
+// 64-bit lane belongs to the second register and two shifts take the products apart.
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
-#include <bloomery/kernels/intrinsics.hpp>
+#include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/kernels/vector_avx2.hpp>
+#include <cstring>
 
 #ifdef BLOOMERY_X86
 
 namespace bloomery::kernels::avx2 {
 
-#define BLOOMERY_AVX2 __attribute__((target("avx2"), always_inline)) inline
+#define BLOOMERY_TARGET __attribute__((target("avx2")))
+#define BLOOMERY_INLINE __attribute__((target("avx2"), always_inline)) inline
 
-// The masks of one key: 8 lanes of 32 bits in one register, or 8 lanes of 64 bits in two.
-struct split32_masks {
-  __m256i all;
-};
 struct split64_masks {
-  __m256i low;
-  __m256i high;
+  __m256i low;   // lanes 0 to 3
+  __m256i high;  // lanes 4 to 7
 };
 
-// All-ones in the lanes that a key with this rotation and count uses: row [count][rotation], 8 lanes of 64 bits.
-struct lane_table {
-  alignas(64) std::array<std::array<std::array<std::uint64_t, 8>, 8>, 9> row{};
-};
-constexpr lane_table make_lane_table() noexcept {
-  lane_table table;
-  for (unsigned count = 0; count <= 8; ++count) {
-    for (unsigned rotation = 0; rotation < 8; ++rotation) {
-      for (unsigned lane = 0; lane < 8; ++lane) {
-        table.row[count][rotation][lane] = ((lane - rotation) & 7U) < count ? ~std::uint64_t{0} : 0U;
-      }
-    }
+constexpr std::array<std::uint32_t, 8> interleaved(unsigned first) noexcept {
+  std::array<std::uint32_t, 8> order{};
+  for (unsigned i = 0; i < 4; ++i) {
+    order[2 * i] = blocked_salts[first + i];
+    order[2 * i + 1] = blocked_salts[first + 4 + i];
   }
-  return table;
+  return order;
 }
-inline constexpr lane_table active_lanes = make_lane_table();
+alignas(32) inline constexpr std::array<std::uint32_t, 8> first_salts = interleaved(0);
+alignas(32) inline constexpr std::array<std::uint32_t, 8> second_salts = interleaved(8);
 
-BLOOMERY_AVX2 __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
-BLOOMERY_AVX2 void store(void* to, __m256i value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
-
-BLOOMERY_AVX2 split32_masks masks_of(split32 /*layout*/, std::uint64_t digest, unsigned /*hashes*/) {
-  const __m256i x = _mm256_set1_epi32(static_cast<int>(digest));
-  const __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(x, load(blocked_salts.data())), 27);
-  return {_mm256_sllv_epi32(_mm256_set1_epi32(1), bit)};
+// A 32-bit half of a word in memory, in every lane: a load that broadcasts.
+BLOOMERY_INLINE __m256i all_lanes(const std::uint64_t* word, unsigned half) {
+  std::int32_t value = 0;
+  std::memcpy(&value, reinterpret_cast<const std::byte*>(word) + 4 * half, sizeof(value));
+  return _mm256_set1_epi32(value);
 }
 
-BLOOMERY_AVX2 split64_masks one_bit_a_lane(std::uint64_t y, const std::uint32_t* salts) {
-  const __m256i x = _mm256_set1_epi32(static_cast<int>(y >> 32U));
-  const __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(x, load(salts)), 26);
+// Four times word * index, as addresses from view.words on.
+BLOOMERY_INLINE void store_blocks(const blocked_view& view, __m256i index, int log2_bytes,
+                                  const std::uint64_t** block) {
+  const __m256i offset = _mm256_sll_epi64(index, _mm_cvtsi32_si128(log2_bytes));
+  store(block, _mm256_add_epi64(all64(reinterpret_cast<std::uint64_t>(view.words)), offset));
+}
+
+BLOOMERY_INLINE void prepare_four(split32 /*layout*/, const blocked_view& view, __m256i four,
+                                  const std::uint64_t** block, std::uint64_t* y) {
+  store(y, four);
+  const __m256i product = _mm256_mul_epu32(_mm256_srli_epi64(four, 32), all64(view.blocks));
+  store_blocks(view, _mm256_srli_epi64(product, 32), 5, block);
+}
+BLOOMERY_INLINE void prepare_four(split64 /*layout*/, const blocked_view& view, __m256i four,
+                                  const std::uint64_t** block, std::uint64_t* y) {
+  // 64-bit products: the integer units have them, and the vector units have enough to do.
+  alignas(32) std::array<std::uint64_t, 4> digests;
+  store(digests.data(), four);
+  for (unsigned i = 0; i < 4; ++i) {
+    y[i] = split64::in_block(digests[i]);
+    block[i] = view.words + split64::block(digests[i], view.blocks) * split64::words;
+  }
+}
+
+BLOOMERY_INLINE split64_masks one_bit_a_lane(const std::uint64_t* y, const std::uint32_t* salts) {
+  const __m256i x = all_lanes(y, 1);
+  const __m256i products = _mm256_mullo_epi32(x, load(salts));
   const __m256i one = _mm256_set1_epi64x(1);
-  return {_mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_castsi256_si128(bit))),
-          _mm256_sllv_epi64(one, _mm256_cvtepu32_epi64(_mm256_extracti128_si256(bit, 1)))};
+  return {_mm256_sllv_epi64(one, _mm256_srli_epi64(_mm256_slli_epi64(products, 32), 58)),
+          _mm256_sllv_epi64(one, _mm256_srli_epi64(products, 58))};
 }
 
-BLOOMERY_AVX2 split64_masks only(split64_masks masks, const std::array<std::uint64_t, 8>& lanes) {
-  return {_mm256_and_si256(masks.low, load(lanes.data())), _mm256_and_si256(masks.high, load(lanes.data() + 4))};
+BLOOMERY_INLINE split64_masks only(split64_masks masks, const std::uint64_t* lanes) {
+  return {_mm256_and_si256(masks.low, load(lanes)), _mm256_and_si256(masks.high, load(lanes + 4))};
 }
 
-BLOOMERY_AVX2 split64_masks masks_of(split64 /*layout*/, std::uint64_t digest, unsigned hashes) {
-  const std::uint64_t y = digest * in_block_multiplier;
-  const split64_masks first = one_bit_a_lane(y, blocked_salts.data());
-  if (hashes == 8) return first;
-  const auto rotation = static_cast<unsigned>(y >> 29U) & 7U;
-  if (hashes < 8) return only(first, active_lanes.row[hashes][rotation]);
-  const split64_masks second =
-      only(one_bit_a_lane(y, blocked_salts.data() + 8), active_lanes.row[hashes - 8][rotation]);
+BLOOMERY_INLINE split64_masks masks_of(case_tag<lane_case::every> /*case*/, const std::uint64_t* y,
+                                       const lane_rows* /*rows*/) {
+  return one_bit_a_lane(y, first_salts.data());
+}
+BLOOMERY_INLINE split64_masks masks_of(case_tag<lane_case::some> /*case*/, const std::uint64_t* y,
+                                       const lane_rows* rows) {
+  return only(one_bit_a_lane(y, first_salts.data()), row_of(rows, *y));
+}
+BLOOMERY_INLINE split64_masks masks_of(case_tag<lane_case::twice> /*case*/, const std::uint64_t* y,
+                                       const lane_rows* rows) {
+  const split64_masks first = one_bit_a_lane(y, first_salts.data());
+  const split64_masks second = only(one_bit_a_lane(y, second_salts.data()), row_of(rows, *y));
   return {_mm256_or_si256(first.low, second.low), _mm256_or_si256(first.high, second.high)};
 }
 
-BLOOMERY_AVX2 bool has(const std::uint64_t* block, split32_masks masks) {
-  return _mm256_testc_si256(load(block), masks.all) != 0;
-}
-BLOOMERY_AVX2 bool has(const std::uint64_t* block, split64_masks masks) {
-  const __m256i missing =
-      _mm256_or_si256(_mm256_andnot_si256(load(block), masks.low), _mm256_andnot_si256(load(block + 4), masks.high));
-  return _mm256_testz_si256(missing, missing) != 0;
+BLOOMERY_INLINE __m256i split32_mask(const std::uint64_t* y) {
+  const __m256i x = all_lanes(y, 0);
+  const __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(x, load(blocked_salts.data())), 27);
+  return _mm256_sllv_epi32(_mm256_set1_epi32(1), bit);
 }
 
-BLOOMERY_AVX2 bool put(std::uint64_t* block, split32_masks masks) {
-  const __m256i before = load(block);
-  store(block, _mm256_or_si256(before, masks.all));
-  return _mm256_testc_si256(before, masks.all) == 0;
+template <lane_case Case>
+BLOOMERY_INLINE __m256i missing_bits(split32 /*layout*/, case_tag<Case> /*case*/, const std::uint64_t* block,
+                                     const std::uint64_t* y, const lane_rows* /*rows*/) {
+  return _mm256_andnot_si256(load(block), split32_mask(y));
 }
-BLOOMERY_AVX2 bool put(std::uint64_t* block, split64_masks masks) {
+template <lane_case Case>
+BLOOMERY_INLINE __m256i missing_bits(split64 /*layout*/, case_tag<Case> which, const std::uint64_t* block,
+                                     const std::uint64_t* y, const lane_rows* rows) {
+  const split64_masks masks = masks_of(which, y, rows);
+  return _mm256_or_si256(_mm256_andnot_si256(load(block), masks.low), _mm256_andnot_si256(load(block + 4), masks.high));
+}
+
+template <lane_case Case>
+BLOOMERY_INLINE __m256i put_bits(split32 /*layout*/, case_tag<Case> /*case*/, std::uint64_t* block,
+                                 const std::uint64_t* y, const lane_rows* /*rows*/) {
+  const __m256i before = load(block);
+  const __m256i mask = split32_mask(y);
+  store(block, _mm256_or_si256(before, mask));
+  return _mm256_andnot_si256(before, mask);
+}
+template <lane_case Case>
+BLOOMERY_INLINE __m256i put_bits(split64 /*layout*/, case_tag<Case> which, std::uint64_t* block, const std::uint64_t* y,
+                                 const lane_rows* rows) {
+  const split64_masks masks = masks_of(which, y, rows);
   const __m256i low = load(block);
   const __m256i high = load(block + 4);
   store(block, _mm256_or_si256(low, masks.low));
   store(block + 4, _mm256_or_si256(high, masks.high));
-  const __m256i missing = _mm256_or_si256(_mm256_andnot_si256(low, masks.low), _mm256_andnot_si256(high, masks.high));
-  return _mm256_testz_si256(missing, missing) == 0;
+  return _mm256_or_si256(_mm256_andnot_si256(low, masks.low), _mm256_andnot_si256(high, masks.high));
 }
 
-// One key.
-template <class Layout>
-__attribute__((target("avx2"))) bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
-  return has(view.words + Layout::block(digest, view.blocks) * Layout::words, masks_of(Layout{}, digest, view.hashes));
-}
-template <class Layout>
-__attribute__((target("avx2"))) bool blocked_insert_one(std::uint64_t* words, const blocked_view& view,
-                                                        std::uint64_t digest) noexcept {
-  return put(words + Layout::block(digest, view.blocks) * Layout::words, masks_of(Layout{}, digest, view.hashes));
+BLOOMERY_INLINE bool one_present(__m256i missing) { return _mm256_testz_si256(missing, missing) != 0; }
+
+// The or of each vector's four words comes to stand in one word of the result; one comparison answers all.
+BLOOMERY_INLINE unsigned four_present(__m256i a, __m256i b, __m256i c, __m256i d) {
+  const __m256i ab = _mm256_or_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
+  const __m256i cd = _mm256_or_si256(_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
+  const __m256i all = _mm256_or_si256(_mm256_permute2x128_si256(ab, cd, 0x20), _mm256_permute2x128_si256(ab, cd, 0x31));
+  const __m256i zero = _mm256_cmpeq_epi64(all, _mm256_setzero_si256());
+  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(zero)));
 }
 
-// The loops of blocked_pipeline, written out: a lambda would not carry the target attribute.
-template <class Layout>
-__attribute__((target("avx2"))) void blocked_ask(const blocked_view& view, std::span<const std::uint64_t> digests,
-                                                 std::span<std::uint64_t> mask) noexcept {
-  const std::size_t count = digests.size();
-  const std::uint64_t* words = view.words;
-  for (std::size_t i = 0; i < count && i < blocked_ahead; ++i) {
-    __builtin_prefetch(words + Layout::block(digests[i], view.blocks) * Layout::words);
-  }
-  std::uint64_t answers = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i + blocked_ahead < count) {
-      __builtin_prefetch(words + Layout::block(digests[i + blocked_ahead], view.blocks) * Layout::words);
-    }
-    const std::uint64_t* block = words + Layout::block(digests[i], view.blocks) * Layout::words;
-    answers |= std::uint64_t{has(block, masks_of(Layout{}, digests[i], view.hashes))} << (i % 64);
-    if (i % 64 == 63 || i + 1 == count) {
-      mask[i / 64] = answers;
-      answers = 0;
-    }
-  }
-}
+#include <bloomery/kernels/blocked_loops.inc>
 
-template <class Layout>
-__attribute__((target("avx2"))) std::uint64_t blocked_insert(std::uint64_t* words, const blocked_view& view,
-                                                             std::span<const std::uint64_t> digests) noexcept {
-  const std::size_t count = digests.size();
-  for (std::size_t i = 0; i < count && i < blocked_ahead; ++i) {
-    __builtin_prefetch(words + Layout::block(digests[i], view.blocks) * Layout::words, 1);
-  }
-  std::uint64_t inserted = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i + blocked_ahead < count) {
-      __builtin_prefetch(words + Layout::block(digests[i + blocked_ahead], view.blocks) * Layout::words, 1);
-    }
-    std::uint64_t* block = words + Layout::block(digests[i], view.blocks) * Layout::words;
-    inserted += put(block, masks_of(Layout{}, digests[i], view.hashes)) ? 1U : 0U;
-  }
-  return inserted;
-}
-
-#undef BLOOMERY_AVX2
+#undef BLOOMERY_INLINE
+#undef BLOOMERY_TARGET
 
 }  // namespace bloomery::kernels::avx2
 

@@ -10,24 +10,25 @@
 
 namespace bloomery::kernels {
 
-template <class Layout>
-void blocked_ask(const blocked_view& view, std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask,
+// `next` gives the digests; see kernels/blocked.hpp.
+template <class Layout, class Next>
+void blocked_ask(const blocked_view& view, std::size_t count, Next&& next, std::uint64_t* mask,
                  isa level = active_isa()) noexcept {
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, digests, mask);
+  if (level == isa::avx2 && view.blocks >> 32U == 0) return avx2::blocked_ask<Layout>(view, count, next, mask);
 #endif
   static_cast<void>(level);
-  blocked_ask_scalar<Layout>(view, digests, mask);
+  blocked_ask_scalar<Layout>(view, count, next, mask);
 }
 
-template <class Layout>
-std::uint64_t blocked_insert_many(std::uint64_t* words, const blocked_view& view,
-                                  std::span<const std::uint64_t> digests, isa level = active_isa()) noexcept {
+template <class Layout, class Next>
+std::uint64_t blocked_insert_many(std::uint64_t* words, const blocked_view& view, std::size_t count, Next&& next,
+                                  isa level = active_isa()) noexcept {
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, digests);
+  if (level == isa::avx2 && view.blocks >> 32U == 0) return avx2::blocked_insert<Layout>(words, view, count, next);
 #endif
   static_cast<void>(level);
-  return blocked_insert_scalar<Layout>(words, view, digests);
+  return blocked_insert_scalar<Layout>(words, view, count, next);
 }
 
 #ifdef BLOOMERY_X86

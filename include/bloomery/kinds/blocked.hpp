@@ -82,9 +82,18 @@ class blocked {
   }
 
   // How many of the digests changed something.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept;
+  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
+    return insert_stream(digests.size(), kernels::given_digests{digests.data()});
+  }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
-  void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept;
+  void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
+    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+  }
+  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  template <class Next>
+  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept;
+  template <class Next>
+  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
 
   // Many threads at once: see kinds/concurrent.hpp.
   insert_result insert_atomic(std::uint64_t digest) noexcept;
@@ -217,21 +226,22 @@ inline result<blocked> blocked::clone() const noexcept {
   return copy;
 }
 
-inline std::uint64_t blocked::insert_batch(std::span<const std::uint64_t> digests) noexcept {
+template <class Next>
+std::uint64_t blocked::insert_stream(std::size_t count, Next&& next) noexcept {
   const std::uint64_t inserted =
       layout_ == block_layout::split64
-          ? kernels::blocked_insert_many<kernels::split64>(store_.data(), kernel_view(), digests)
-          : kernels::blocked_insert_many<kernels::split32>(store_.data(), kernel_view(), digests);
+          ? kernels::blocked_insert_many<kernels::split64>(store_.data(), kernel_view(), count, next)
+          : kernels::blocked_insert_many<kernels::split32>(store_.data(), kernel_view(), count, next);
   keys_ += inserted;
   return inserted;
 }
 
-inline void blocked::may_contain_batch(std::span<const std::uint64_t> digests,
-                                       std::span<std::uint64_t> mask) const noexcept {
+template <class Next>
+void blocked::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
   if (layout_ == block_layout::split64) {
-    kernels::blocked_ask<kernels::split64>(kernel_view(), digests, mask);
+    kernels::blocked_ask<kernels::split64>(kernel_view(), count, next, mask.data());
   } else {
-    kernels::blocked_ask<kernels::split32>(kernel_view(), digests, mask);
+    kernels::blocked_ask<kernels::split32>(kernel_view(), count, next, mask.data());
   }
 }
 

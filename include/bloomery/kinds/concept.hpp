@@ -146,6 +146,19 @@ concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant,
   filter.add_to_count(digest);
 };
 
+// Kinds whose batches take digests as they are made, so that hashing a group of keys overlaps with waiting for the memory
+// of the group before. `next(first, count, room)` is called with ascending `first` and at most 64 for `count`, and
+// returns the digests of these keys, in `room` or wherever they lie.
+struct next_archetype {
+  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept;
+};
+template <class K>
+concept stream_kind = filter_kind<K> &&
+    requires(K filter, const K constant, const next_archetype& next, std::size_t count, std::span<std::uint64_t> mask) {
+  { filter.insert_stream(count, next) } -> std::same_as<std::uint64_t>;
+  constant.may_contain_stream(count, next, mask);
+};
+
 template <class K>
 concept wide_kind = filter_kind<K> && requires(K filter, const K constant, digest128 digest) {
   { constant.digest_bits() } -> std::same_as<unsigned>;

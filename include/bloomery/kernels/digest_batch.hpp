@@ -1,0 +1,103 @@
+// kernels/digest_batch.hpp: the digests of many keys, hashed several at once.
+//
+// A digest_source gives for each key what digest_of(hash, key) gives, and is what the batch loops of the kinds take
+// (stream_kind in kinds/concept.hpp). With xxh3 and AVX2, integers and keys that are bytes are hashed four at once, and
+// the loops that can take fours inline that part, so that hashing fills the time in which memory answers. Any other
+// hash, instruction set or type of key is hashed one by one.
+#pragma once
+
+#include <bloomery/core/cpu.hpp>
+#include <bloomery/hash/key.hpp>
+#include <bloomery/hash/xxh3.hpp>
+#include <bloomery/kernels/xxh3_avx2.hpp>
+
+namespace bloomery::kernels {
+
+template <class Key>
+inline constexpr bool is_byte_key = bloomery::detail::text_key<Key> || bloomery::detail::byte_range_key<Key>;
+
+template <class H, class Key>
+struct digest_source {
+  const H& hash;
+  std::span<const Key> keys;
+
+  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept {
+    for (std::size_t i = 0; i < count; ++i) room[i] = digest_of(hash, keys[first + i]);
+    return room;
+  }
+};
+
+// xxh3 of integers and of bytes, which have vector code.
+template <class Key>
+requires(std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>) struct digest_source<xxh3, Key> {
+  const xxh3& hash;
+  std::span<const Key> keys;
+  xxh3_short parts{hash.seed};
+
+  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept {
+    for (std::size_t i = 0; i < count; ++i) room[i] = digest_of(hash, keys[first + i]);
+    return room;
+  }
+};
+
+#ifdef BLOOMERY_X86
+
+namespace avx2 {
+
+template <class Next>
+inline constexpr bool in_fours = false;
+template <class Key>
+inline constexpr bool in_fours<digest_source<xxh3, Key>> = std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>;
+
+// How far ahead the bytes of keys are sent for.
+inline constexpr std::size_t keys_ahead = 32;
+
+template <class Next>
+__attribute__((target("avx2"), always_inline)) inline __m256i fetch_four(const Next& next, const std::uint64_t* digests,
+                                                                         std::size_t first, std::size_t i) {
+  if constexpr (!in_fours<Next>) {
+    return load(digests + i);
+  } else if constexpr (requires(const Next& source) { source.keys.front() + 1U; }) {
+    return xxh3_four_integers(load(next.keys.data() + first + i), all64(next.parts.flip8));
+  } else {
+    std::array<byte_key, 4> four;
+    for (unsigned j = 0; j < 4; ++j) {
+      const auto bytes = bloomery::detail::key_bytes(next.keys[first + i + j]);
+      four[j] = {bytes.data(), bytes.size()};
+    }
+    // Long keys are sent for; short ones lie so densely that the processor's own prefetch is as good.
+    if (four[0].size() > 16 && first + i + keys_ahead + 4 <= next.keys.size()) {
+      for (unsigned j = 0; j < 4; ++j) {
+        const auto later = bloomery::detail::key_bytes(next.keys[first + i + keys_ahead + j]);
+        __builtin_prefetch(later.data() + later.size());
+      }
+    }
+    return xxh3_four_keys(next.hash, next.parts, four.data());
+  }
+}
+
+template <class Source>
+__attribute__((target("avx2"))) void digests_of(const Source& source, std::span<std::uint64_t> digests) noexcept {
+  std::size_t i = 0;
+  for (; i + 4 <= digests.size(); i += 4) store(digests.data() + i, fetch_four(source, nullptr, 0, i));
+  if (i < digests.size()) source(i, digests.size() - i, digests.data() + i);
+}
+
+}  // namespace avx2
+
+#endif
+
+// All digests of a source at once; `digests` has as many places as the source has keys.
+template <class H, class Key>
+void digests_of(const digest_source<H, Key>& source, std::span<std::uint64_t> digests,
+                isa level = active_isa()) noexcept {
+#ifdef BLOOMERY_X86
+  if constexpr (avx2::in_fours<digest_source<H, Key>>) {
+    if (level >= isa::avx2) return avx2::digests_of(source, digests);
+  }
+#endif
+  static_cast<void>(level);
+  if (!digests.empty()) source(0, digests.size(), digests.data());
+}
+
+}  // namespace bloomery::kernels

@@ -1,0 +1,35 @@
+// kernels/vector_avx2.hpp: what several AVX2 kernels need: loads, stores, and multiplications that AVX2 does not have.
+#pragma once
+
+#include <bloomery/kernels/intrinsics.hpp>
+#include <cstdint>
+
+#ifdef BLOOMERY_X86
+
+namespace bloomery::kernels::avx2 {
+
+#define BLOOMERY_INLINE __attribute__((target("avx2"), always_inline)) inline
+
+BLOOMERY_INLINE __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
+BLOOMERY_INLINE void store(void* to, __m256i value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }
+BLOOMERY_INLINE __m256i all64(std::uint64_t value) { return _mm256_set1_epi64x(static_cast<long long>(value)); }
+
+// x * factor mod 2^64, from 32-bit products. `swapped` is the factor with its halves exchanged.
+BLOOMERY_INLINE __m256i multiply64(__m256i x, __m256i factor, __m256i swapped) {
+  const __m256i cross = _mm256_mullo_epi32(x, swapped);  // low * high and high * low, in the two halves
+  const __m256i sum = _mm256_add_epi32(_mm256_slli_epi64(cross, 32), cross);
+  const __m256i upper = _mm256_blend_epi32(_mm256_setzero_si256(), sum, 0xaa);
+  return _mm256_add_epi64(_mm256_mul_epu32(x, factor), upper);
+}
+
+// The high 64 bits of x * factor, for a factor below 2^32.
+BLOOMERY_INLINE __m256i multiply_high(__m256i x, __m256i factor) {
+  const __m256i low = _mm256_srli_epi64(_mm256_mul_epu32(x, factor), 32);
+  return _mm256_srli_epi64(_mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), factor), low), 32);
+}
+
+#undef BLOOMERY_INLINE
+
+}  // namespace bloomery::kernels::avx2
+
+#endif
