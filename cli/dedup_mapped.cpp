@@ -7,6 +7,7 @@
 #include <new>
 #include <tuple>
 
+#include "cli/line_ends.hpp"
 #include "cli/share_out.hpp"
 
 namespace bloomery::cli {
@@ -96,12 +97,14 @@ void mapped_dedup::hash_chunk(std::size_t index) {
   std::vector<std::string_view> keys;
   const char* const begin = input_->at(of.begin);
   const char* const end = input_->at(of.end);
-  for (const char* at = begin; at != end;) {
-    const char* const stop = find(at, end, settings_.terminator);
-    of.starts.push_back(static_cast<std::uint32_t>(at - begin));
-    keys.emplace_back(at, static_cast<std::size_t>(stop - at));
-    at = stop == end ? end : stop + 1;
-  }
+  const char* line = begin;
+  const auto take = [&](const char* stop) {
+    of.starts.push_back(static_cast<std::uint32_t>(line - begin));
+    keys.emplace_back(line, static_cast<std::size_t>(stop - line));
+    line = stop + 1;
+  };
+  for_each_end(begin, end, settings_.terminator, take);
+  if (of.unterminated) take(end);
   of.repeats.assign(keys.size(), 0);
   std::vector<std::uint64_t> digests(keys.size());
   settings_.hash.digests(keys, digests);

@@ -8,6 +8,8 @@
 #include <cstring>
 #include <limits>
 
+#include "cli/line_ends.hpp"
+
 namespace bloomery::cli {
 namespace {
 
@@ -78,11 +80,11 @@ void chunk_parser::run_plain() {
   const std::string_view bytes = chunk_.bytes();
   const char* at = bytes.data();
   const char* const end = at + bytes.size();
-  while (at != end) {
-    const char* const stop = find(at, end, format_.terminator);
+  for_each_end(at, end, format_.terminator, [&](const char* stop) {
     chunk_.keys.push_back(between(at, stop));
-    at = stop == end ? end : stop + 1;
-  }
+    at = stop + 1;
+  });
+  if (at != end) chunk_.keys.push_back(between(at, end));
   line_ = chunk_.keys.size();
 }
 
