@@ -34,10 +34,7 @@ requires(std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>) struct digest_s
   std::span<const Key> keys;
   xxh3_short parts{hash.seed};
 
-  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept {
-    for (std::size_t i = 0; i < count; ++i) room[i] = digest_of(hash, keys[first + i]);
-    return room;
-  }
+  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept;
 };
 
 #ifdef BLOOMERY_X86
@@ -77,27 +74,29 @@ __attribute__((target("avx2"), always_inline)) inline __m256i fetch_four(const N
 }
 
 template <class Source>
-__attribute__((target("avx2"))) void digests_of(const Source& source, std::span<std::uint64_t> digests) noexcept {
+__attribute__((target("avx2"))) void digests_of(const Source& source, std::size_t first,
+                                                std::span<std::uint64_t> digests) noexcept {
   std::size_t i = 0;
-  for (; i + 4 <= digests.size(); i += 4) store(digests.data() + i, fetch_four(source, nullptr, 0, i));
-  if (i < digests.size()) source(i, digests.size() - i, digests.data() + i);
+  for (; i + 4 <= digests.size(); i += 4) store(digests.data() + i, fetch_four(source, nullptr, first, i));
+  for (; i < digests.size(); ++i) digests[i] = digest_of(source.hash, source.keys[first + i]);
 }
 
 }  // namespace avx2
 
 #endif
 
-// All digests of a source at once; `digests` has as many places as the source has keys.
-template <class H, class Key>
-void digests_of(const digest_source<H, Key>& source, std::span<std::uint64_t> digests,
-                isa level = active_isa()) noexcept {
+template <class Key>
+requires(std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>)
+    const std::uint64_t* digest_source<xxh3, Key>::operator()(std::size_t first, std::size_t count,
+                                                              std::uint64_t* room) const noexcept {
 #ifdef BLOOMERY_X86
-  if constexpr (avx2::in_fours<digest_source<H, Key>>) {
-    if (level >= isa::avx2) return avx2::digests_of(source, digests);
+  if (active_isa() == isa::avx2) {
+    avx2::digests_of(*this, first, {room, count});
+    return room;
   }
 #endif
-  static_cast<void>(level);
-  if (!digests.empty()) source(0, digests.size(), digests.data());
+  for (std::size_t i = 0; i < count; ++i) room[i] = digest_of(hash, keys[first + i]);
+  return room;
 }
 
 }  // namespace bloomery::kernels

@@ -418,6 +418,7 @@ inline result<blocked> blocked::view(const stored_shape& shape, std::span<const 
   return filter;
 }
 
-static_assert(mappable<blocked> && mergeable<blocked> && foldable<blocked> && concurrent_kind<blocked>);
+static_assert(mappable<blocked> && mergeable<blocked> && foldable<blocked> && concurrent_kind<blocked> &&
+              stream_kind<blocked>);
 
 }  // namespace bloomery

@@ -21,6 +21,7 @@
 //     bool maybe = filter->may_contain(bloomery::xxh3{}("alice", 5));   // true
 #pragma once
 
+#include <bloomery/kernels/bloom.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
 
@@ -61,14 +62,29 @@ class bloom {
   [[nodiscard]] bool may_contain(digest128 digest) const noexcept { return contains_probes({digest.low, digest.high}); }
 
   // How many of the digests changed something.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept { return insert_all(digests); }
-  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept { return insert_all(digests); }
+  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
+    return insert_stream(digests.size(), given<std::uint64_t>{digests.data()});
+  }
+  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept {
+    const given<digest128> next{digests.data()};
+    return insert_all<digest128>(digests.size(), next);
+  }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    ask_all(digests, mask);
+    may_contain_stream(digests.size(), given<std::uint64_t>{digests.data()}, mask);
   }
   void may_contain_batch(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept {
-    ask_all(digests, mask);
+    const given<digest128> next{digests.data()};
+    kernels::bloom_ask<digest128>(kernel_view(), digests.size(), next, mask.data());
+  }
+  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  template <class Next>
+  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept {
+    return insert_all<std::uint64_t>(count, next);
+  }
+  template <class Next>
+  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+    kernels::bloom_ask<std::uint64_t>(kernel_view(), count, next, mask.data());
   }
 
   // Many threads at once: see kinds/concurrent.hpp.
@@ -127,13 +143,12 @@ class bloom {
   }
 
  private:
-  static constexpr std::uint64_t multiplier = 0xd1342543de82ef95ULL;
   struct probes {
     std::uint64_t x;
     std::uint64_t step;
     std::uint64_t next(std::uint64_t bits) noexcept {
       const std::uint64_t position = fast_range(x, bits);
-      x = x * multiplier + step;
+      x = x * kernels::bloom_step::multiplier + step;
       return position;
     }
   };
@@ -141,13 +156,19 @@ class bloom {
   static probes start(digest128 digest) noexcept { return {digest.low, digest.high}; }
 
   insert_result insert_probes(probes probe) noexcept {
-    bool changed = false;
-    for (unsigned i = 0; i < hashes_; ++i) {
-      const std::uint64_t position = probe.next(bits_);
-      changed |= store_.set(position / 64, std::uint64_t{1} << (position % 64));
+    // Copies, which the stores to the words cannot alias.
+    std::uint64_t* words = store_.data();
+    const std::uint64_t bits = bits_;
+    const unsigned hashes = hashes_;
+    std::uint64_t changed = 0;
+    for (unsigned i = 0; i < hashes; ++i) {
+      const std::uint64_t position = probe.next(bits);
+      const std::uint64_t mask = little_endian(std::uint64_t{1} << (position % 64));
+      changed |= ~words[position / 64] & mask;
+      words[position / 64] |= mask;
     }
-    keys_ += changed ? 1 : 0;
-    return changed ? insert_result::inserted : insert_result::present;
+    keys_ += changed != 0 ? 1 : 0;
+    return changed != 0 ? insert_result::inserted : insert_result::present;
   }
   [[nodiscard]] bool contains_probes(probes probe) const noexcept {
     for (unsigned i = 0; i < hashes_; ++i) {
@@ -158,13 +179,20 @@ class bloom {
   }
   insert_result insert_probes_atomic(probes probe) noexcept;
   [[nodiscard]] bool contains_atomic(probes probe) const noexcept;
-  void prefetch(probes probe, unsigned count) const noexcept {
-    for (unsigned i = 0; i < count; ++i) __builtin_prefetch(store_.data() + probe.next(bits_) / 64);
+  template <class Digest, class Next>
+  std::uint64_t insert_all(std::size_t count, Next& next) noexcept {
+    const std::uint64_t inserted = kernels::bloom_insert<Digest>(store_.data(), kernel_view(), count, next);
+    keys_ += inserted;
+    return inserted;
   }
   template <class Digest>
-  std::uint64_t insert_all(std::span<const Digest> digests) noexcept;
-  template <class Digest>
-  void ask_all(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
+  struct given {
+    const Digest* digests;
+    const Digest* operator()(std::size_t first, std::size_t /*count*/, Digest* /*room*/) const noexcept {
+      return digests + first;
+    }
+  };
+  [[nodiscard]] kernels::bloom_view kernel_view() const noexcept { return {store_.data(), bits_, hashes_}; }
 
   [[nodiscard]] result<void> check_same(const bloom& other) const noexcept;
   void set_geometry(const stored_shape& shape) noexcept;
@@ -172,9 +200,6 @@ class bloom {
     keys_ = static_cast<std::uint64_t>(estimated_keys() + 0.5);
     keys_exact_ = false;
   }
-
-  // How far ahead the batches prefetch: enough to cover memory latency, few enough for the line-fill buffers' queue.
-  static constexpr std::size_t ahead = 16;
 
   bit_store store_;
   std::uint64_t bits_ = 0;
@@ -213,33 +238,6 @@ inline result<bloom> bloom::clone() const noexcept {
   copy.set_geometry(shape());
   copy.store_ = std::move(*store);
   return copy;
-}
-
-template <class Digest>
-std::uint64_t bloom::insert_all(std::span<const Digest> digests) noexcept {
-  const std::uint64_t before = keys_;
-  for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) prefetch(start(digests[i]), hashes_);
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    if (i + ahead < digests.size()) prefetch(start(digests[i + ahead]), hashes_);
-    insert_probes(start(digests[i]));
-  }
-  return keys_ - before;
-}
-
-template <class Digest>
-void bloom::ask_all(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
-  // An absent key is settled by its second probe on average: more prefetches than three would mostly be wasted.
-  const unsigned first = hashes_ < 3 ? hashes_ : 3;
-  for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) prefetch(start(digests[i]), first);
-  std::uint64_t word = 0;
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    if (i + ahead < digests.size()) prefetch(start(digests[i + ahead]), first);
-    word |= std::uint64_t{contains_probes(start(digests[i]))} << (i % 64);
-    if (i % 64 == 63 || i + 1 == digests.size()) {
-      mask[i / 64] = word;
-      word = 0;
-    }
-  }
 }
 
 inline insert_result bloom::insert_probes_atomic(probes probe) noexcept {
@@ -371,6 +369,7 @@ inline result<bloom> bloom::view(const stored_shape& shape, std::span<const std:
   return filter;
 }
 
-static_assert(mappable<bloom> && mergeable<bloom> && foldable<bloom> && concurrent_kind<bloom> && wide_kind<bloom>);
+static_assert(mappable<bloom> && mergeable<bloom> && foldable<bloom> && concurrent_kind<bloom> && wide_kind<bloom> &&
+              stream_kind<bloom>);
 
 }  // namespace bloomery
