@@ -16,6 +16,7 @@
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kinds.hpp>
+#include <bloomery/parallel.hpp>
 #include <bloomery/version.hpp>
 
 namespace bloomery {

@@ -114,6 +114,22 @@ class filter {
     insert_result insert(const Key& key) noexcept {
       return front_->with_digest(key, [&](auto digest) { return writer_.insert(digest); });
     }
+    // How many of the keys changed something.
+    template <class Key>
+    std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
+      std::uint64_t inserted = 0;
+      if (front_->wide()) {
+        for (const Key& key : keys) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
+        return inserted;
+      }
+      const kernels::digest_source<H, Key> source{front_->hash_, keys};
+      std::array<std::uint64_t, 64> room;
+      for (std::size_t first = 0; first < keys.size(); first += room.size()) {
+        const std::size_t size = keys.size() - first < room.size() ? keys.size() - first : room.size();
+        inserted += writer_.insert_batch({source(first, size, room.data()), size});
+      }
+      return inserted;
+    }
     template <class Key>
     [[nodiscard]] bool may_contain(const Key& key) const noexcept {
       return front_->with_digest(key, [&](auto digest) { return writer_.may_contain(digest); });

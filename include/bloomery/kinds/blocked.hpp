@@ -95,6 +95,23 @@ class blocked {
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
 
+  // Threads that fill parts of their own: see partitioned_kind in kinds/concept.hpp. Parts are runs of whole blocks, and
+  // those of split32, half a line each, begin at lines.
+  struct partition {
+    std::uint64_t scale = 0;  // part = floor(line * scale / 2^64)
+    std::uint64_t blocks = 0;
+    block_layout layout = block_layout::split64;
+    [[nodiscard]] unsigned of(std::uint64_t digest) const noexcept {
+      const std::uint64_t unit = layout == block_layout::split64 ? kernels::split64::block(digest, blocks)
+                                                                 : kernels::split32::block(digest, blocks) / 2;
+      return static_cast<unsigned>(fast_range(unit, scale));
+    }
+  };
+  [[nodiscard]] partition partition_into(unsigned parts) const noexcept;
+  std::uint64_t insert_part(std::span<const std::uint64_t> digests) noexcept {
+    return insert_uncounted(digests.size(), kernels::given_digests{digests.data()});
+  }
+
   // Many threads at once: see kinds/concurrent.hpp.
   insert_result insert_atomic(std::uint64_t digest) noexcept;
   [[nodiscard]] bool may_contain_atomic(std::uint64_t digest) const noexcept;
@@ -158,6 +175,8 @@ class blocked {
   // Calls f(word index, mask) for the words of the digest's block that it sets bits in.
   template <class Layout, class F>
   void for_each_word(std::uint64_t digest, F&& f) const;
+  template <class Next>
+  std::uint64_t insert_uncounted(std::size_t count, Next&& next) noexcept;
   [[nodiscard]] std::uint64_t words_a_block() const noexcept { return model().block_bits() / 64; }
   [[nodiscard]] double block_fpr(std::uint64_t block) const noexcept;
   [[nodiscard]] result<void> check_same(const blocked& other) const noexcept;
@@ -226,12 +245,23 @@ inline result<blocked> blocked::clone() const noexcept {
   return copy;
 }
 
+inline blocked::partition blocked::partition_into(unsigned parts) const noexcept {
+  const std::uint64_t units = layout_ == block_layout::split64 ? blocks_ : (blocks_ + 1) / 2;
+  // parts * 2^64 / units, rounded down: the last unit stays below `parts`.
+  const uint128 scale = (static_cast<uint128>(parts) << 64U) / (units == 0 ? 1 : units);
+  return {units <= parts ? ~std::uint64_t{0} : static_cast<std::uint64_t>(scale), blocks_, layout_};
+}
+
+template <class Next>
+std::uint64_t blocked::insert_uncounted(std::size_t count, Next&& next) noexcept {
+  return layout_ == block_layout::split64
+             ? kernels::blocked_insert_many<kernels::split64>(store_.data(), kernel_view(), count, next)
+             : kernels::blocked_insert_many<kernels::split32>(store_.data(), kernel_view(), count, next);
+}
+
 template <class Next>
 std::uint64_t blocked::insert_stream(std::size_t count, Next&& next) noexcept {
-  const std::uint64_t inserted =
-      layout_ == block_layout::split64
-          ? kernels::blocked_insert_many<kernels::split64>(store_.data(), kernel_view(), count, next)
-          : kernels::blocked_insert_many<kernels::split32>(store_.data(), kernel_view(), count, next);
+  const std::uint64_t inserted = insert_uncounted(count, next);
   keys_ += inserted;
   return inserted;
 }
@@ -419,6 +449,6 @@ inline result<blocked> blocked::view(const stored_shape& shape, std::span<const 
 }
 
 static_assert(mappable<blocked> && mergeable<blocked> && foldable<blocked> && concurrent_kind<blocked> &&
-              stream_kind<blocked>);
+              stream_kind<blocked> && partitioned_kind<blocked>);
 
 }  // namespace bloomery

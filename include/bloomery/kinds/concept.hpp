@@ -146,6 +146,16 @@ concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant,
   filter.add_to_count(digest);
 };
 
+// Kinds whose memory falls into parts such that a digest touches one of them: threads that each fill a part of their own
+// never write to one line. `insert_part` leaves the count to add_to_count.
+template <class K>
+concept partitioned_kind = filter_kind<K> &&
+    requires(K filter, const K constant, unsigned parts, std::uint64_t digest, std::span<const std::uint64_t> digests) {
+  { constant.partition_into(parts).of(digest) } -> std::same_as<unsigned>;
+  { filter.insert_part(digests) } -> std::same_as<std::uint64_t>;
+  filter.add_to_count(digest);
+};
+
 // Kinds whose batches take digests as they are made, so that hashing a group of keys overlaps with waiting for the memory
 // of the group before. `next(first, count, room)` is called with ascending `first` and at most 64 for `count`, and
 // returns the digests of these keys, in `room` or wherever they lie.

@@ -43,10 +43,14 @@ class concurrent_writer {
     inserted_ += outcome == insert_result::inserted ? 1 : 0;
     return outcome;
   }
-  // How many of the digests changed something.
+  // How many of the digests changed something. Their lines are sent for ahead, so this is faster than one by one.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     const std::uint64_t before = inserted_;
-    for (const std::uint64_t digest : digests) insert(digest);
+    for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) send_for(digests[i]);
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      if (i + ahead < digests.size()) send_for(digests[i + ahead]);
+      insert(digests[i]);
+    }
     return inserted_ - before;
   }
   template <class Digest>
@@ -61,6 +65,16 @@ class concurrent_writer {
   }
 
  private:
+  static constexpr std::size_t ahead = 12;
+
+  void send_for(std::uint64_t digest) const noexcept {
+    if constexpr (mappable<K>) {
+      const std::byte* memory = filter_->payload().data();
+      filter_->for_each_touched(
+          digest, [memory](std::uint64_t first, std::uint64_t /*size*/) { __builtin_prefetch(memory + first, 1); });
+    }
+  }
+
   K* filter_;
   std::uint64_t inserted_ = 0;
 };
