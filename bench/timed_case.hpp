@@ -247,9 +247,11 @@ class add_times {
 // What asking took, in every way.
 class ask_times {
  public:
-  // So many chunks in each way. `tick` is called after each chunk with the number of its keys.
+  // So many chunks in each way, after some that are not counted and bring the contender back into the caches. `tick` is
+  // called after each chunk with the number of its keys.
   template <class Tick>
-  void take_turn(timed_case& each, std::size_t chunks, Tick&& tick) {
+  void take_turn(timed_case& each, std::size_t chunks, Tick&& tick, std::size_t warm_chunks = 0) {
+    for (std::size_t i = 0; i < warm_chunks; ++i) each.ask_chunk(call_with::batch, ask_for::absent);
     for (std::size_t way = 0; way < ask_ways.size(); ++way) {
       for (std::size_t i = 0; i < chunks; ++i) {
         times_[way].push_back(each.ask_chunk(ask_ways[way].how, ask_ways[way].which));

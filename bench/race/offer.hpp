@@ -32,7 +32,9 @@ struct offer {
   std::string name{};
   std::string version{};
   bool ours = false;
+  bool packaged = true;       // false: compiled from a copy of its sources
   std::string build{};        // how it was compiled
+  bool minor = false;         // in the tables, not in the pictures
   bool sized_by_bits = true;  // false: takes what it takes, as a hash set does
   // Memory while it is filled, beyond its bits: by this the driver leaves out what does not fit.
   double bytes_per_number = 0;

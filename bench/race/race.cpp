@@ -164,6 +164,8 @@ json as_json(const offer& of) {
   return {{"name", of.name},
           {"version", of.version},
           {"ours", of.ours},
+          {"packaged", of.packaged},
+          {"minor", of.minor},
           {"build", of.build},
           {"sized_by_bits", of.sized_by_bits}};
 }

@@ -22,7 +22,7 @@ namespace bloomery::bench {
 struct race_care {
   std::uint64_t add_keys = 3'000'000;  // fill small contenders again until so many were added
   std::size_t rounds = 6;
-  std::size_t turn_chunks = 8;  // of each way to ask; the low percentile drops those that find the caches cold
+  std::size_t turn_chunks = 8;  // of each way to ask
   unsigned threads = 1;         // 1: none together
 };
 
