@@ -44,9 +44,10 @@ void nothing(std::uint64_t /*keys*/) {}
 // What is filled last stays.
 void fill_all(std::vector<std::unique_ptr<entry>>& entries, std::uint64_t fills) {
   constexpr std::uint64_t rate_probes = 1'000'000;
+  constexpr std::uint64_t most_keys_singly = 10'000'000;  // minutes for figures that say nothing new
   for (std::uint64_t fill = 0; fill < fills; ++fill) {
     for (const auto& of : entries) {
-      const bool twice = of->each.subject().has_batches() && !of->each.subject().builds_at_once();
+      const bool twice = of->each.subject().has_batches() && of->each.keys() <= most_keys_singly;
       if (twice) of->added_singly.fill(of->each, call_with::single, nothing);
       of->added.fill(of->each, call_with::batch, nothing);
       of->each.count_hits_of_fill(rate_probes / fills, of->absent);
@@ -122,7 +123,7 @@ race_row row_of(const entry& of) {
   of.asked.write(row.figures);
   row.figures.add = of.added.ns_per_key();
   row.figures.add_single = of.added_singly.ns_per_key();
-  if (row.figures.add_single == 0) row.figures.add_single = row.figures.add;
+  if (!row.batches) row.figures.add_single = row.figures.add;
   row.figures.memory_bytes = of.each.subject().memory_bytes();
   row.figures.bits_per_key = of.each.bits_per_key();
   row.figures.absent = of.absent;
