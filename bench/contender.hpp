@@ -73,6 +73,8 @@ class contender {
   [[nodiscard]] virtual std::uint64_t ask(const key_block& keys, call_with how) const = 0;  // how many were found
   [[nodiscard]] virtual bool shares_adds() const { return false; }
   virtual void add_shared(const key_block& /*keys*/) {}
+  // One call that adds with several threads of its own; false: there is none.
+  virtual bool add_parallel(const key_block& /*keys*/, unsigned /*threads*/) { return false; }
   [[nodiscard]] virtual std::uint64_t memory_bytes() const = 0;
 };
 
@@ -145,6 +147,13 @@ class contender_of final : public contender {
   [[nodiscard]] bool shares_adds() const override { return adds_shared; }
   void add_shared(const key_block& block) override {
     if constexpr (adds_shared) subject_.insert_shared(block.of<key>());
+  }
+  bool add_parallel(const key_block& block, unsigned threads) override {
+    if constexpr (requires { subject_.insert_parallel(block.of<key>(), threads); }) {
+      subject_.insert_parallel(block.of<key>(), threads);
+      return true;
+    }
+    return false;
   }
   [[nodiscard]] std::uint64_t memory_bytes() const override { return subject_.memory_bytes(); }
   [[nodiscard]] const Subject& subject() const { return subject_; }

@@ -8,6 +8,7 @@
 
 #include <bloomery/filter.hpp>
 #include <bloomery/kinds.hpp>
+#include <bloomery/parallel.hpp>
 #include <memory>
 #include <span>
 #include <utility>
@@ -44,8 +45,9 @@ struct filter_subject {
   void insert_batch(std::span<const Key> keys) { filter.insert_batch(keys); }
   void insert_shared(std::span<const Key> keys) requires concurrent_kind<K> {
     auto writer = filter.concurrent();
-    for (const Key& each : keys) writer.insert(each);
+    writer.insert_batch(keys);
   }
+  void insert_parallel(std::span<const Key> keys, unsigned threads) { parallel::insert_batch(filter, keys, threads); }
   [[nodiscard]] bool may_contain(const Key& each) const { return filter.may_contain(each); }
   void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const {
     filter.may_contain_batch(keys, mask);

@@ -29,6 +29,7 @@ struct entry {
   rate_count absent{};
   thread_figures ask_threads{};
   thread_figures add_threads{};
+  double add_parallel = 0;
 };
 
 // Others had their turn since: what fits a cache is to be there again, each line with some certainty.
@@ -118,6 +119,22 @@ thread_figures add_together(entry& of, const race_size& size, crew& threads) {
           .all = ns_per_key(low_percentile(std::move(all)), in_round)};
 }
 
+// The same with one call that has threads of its own.
+double add_in_parallel(entry& of, const race_size& size, unsigned threads) {
+  constexpr std::uint64_t rounds = 20;
+  const std::size_t in_round = thread_keys::keys * threads;
+  const auto feed = feed_of(*size.type, size.keys);
+  of.each.start_fill();
+  std::vector<double> times;
+  for (std::uint64_t round = 0; round < rounds; ++round) {
+    const key_block keys = feed->present(of.each.fill(), round * in_round % size.keys, in_round);
+    bool done = false;
+    times.push_back(seconds_of([&] { done = of.each.subject().add_parallel(keys, threads); }));
+    if (!done) return 0;
+  }
+  return ns_per_key(low_percentile(std::move(times)), in_round);
+}
+
 race_row row_of(const entry& of) {
   race_row row{.of = of.of, .batches = of.each.subject().has_batches()};
   of.asked.write(row.figures);
@@ -129,6 +146,7 @@ race_row row_of(const entry& of) {
   row.figures.absent = of.absent;
   row.ask_threads = of.ask_threads;
   row.add_threads = of.add_threads;
+  row.add_parallel = of.add_parallel;
   return row;
 }
 
@@ -178,6 +196,7 @@ group_result run_group(const std::vector<offer>& offers, const race_size& size, 
     for (const auto& of : entries) of->ask_threads = ask_together(*of, size, threads);
     for (const auto& of : entries) {
       if (of->each.subject().shares_adds()) of->add_threads = add_together(*of, size, threads);
+      of->add_parallel = add_in_parallel(*of, size, care.threads);
     }
   }
   for (const auto& of : entries) out.rows.push_back(row_of(*of));

@@ -38,6 +38,7 @@ struct race_row {
   case_figures figures{};
   thread_figures ask_threads{};  // absent keys in batches
   thread_figures add_threads{};  // one in batches, all into the same filter at once
+  double add_parallel = 0;       // ns per key of one call with as many threads; 0: there is none
 };
 
 struct group_result {
