@@ -25,6 +25,7 @@ class digest_stream::pipeline {
 
   outcome<std::unique_ptr<key_chunk>> take();
   void give_back(std::unique_ptr<key_chunk> chunk);
+  bool is_idle_for(std::chrono::milliseconds patience);
   [[nodiscard]] const key_reader& reader() const { return reader_; }
 
  private:
@@ -173,6 +174,14 @@ void digest_stream::pipeline::start() {
   }
 }
 
+bool digest_stream::pipeline::is_idle_for(std::chrono::milliseconds patience) {
+  if (threads_.empty()) return true;
+  std::unique_lock held(lock_);
+  const auto& slot = shelf_[delivered_ % shelf_.size()];
+  return !ready_.wait_for(held, patience,
+                          [&] { return slot != nullptr || thrown_ != nullptr || count_ == delivered_; });
+}
+
 std::unique_ptr<key_chunk> digest_stream::pipeline::next_finished() {
   if (threads_.empty()) {
     std::unique_ptr<key_chunk> chunk = spare();
@@ -218,6 +227,7 @@ digest_stream::~digest_stream() = default;
 
 outcome<std::unique_ptr<key_chunk>> digest_stream::take() { return pipeline_->take(); }
 void digest_stream::give_back(std::unique_ptr<key_chunk> chunk) { pipeline_->give_back(std::move(chunk)); }
+bool digest_stream::is_idle_for(std::chrono::milliseconds patience) { return pipeline_->is_idle_for(patience); }
 const key_reader& digest_stream::reader() const { return pipeline_->reader(); }
 
 outcome<bool> digest_stream::next() {

@@ -24,6 +24,7 @@
 #pragma once
 
 #include <bloomery/hash/hasher.hpp>
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -46,6 +47,10 @@ class digest_stream {
   // The next chunk, or nullptr at the end of all input. Chunks are never empty.
   outcome<std::unique_ptr<key_chunk>> take();
   void give_back(std::unique_ptr<key_chunk> chunk);
+
+  // Whether nothing more has come after so long: time to give the answers that are there. Does not wait with -j 1,
+  // where the caller reads: then it is always true.
+  [[nodiscard]] bool is_idle_for(std::chrono::milliseconds patience);
 
   // False at the end of all input. What the functions below give is valid until the next call.
   outcome<bool> next();

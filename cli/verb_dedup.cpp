@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -56,9 +57,8 @@ outcome<hasher> unpredictable_hash() {
   return hasher::of(xxh3{.seed = seed});
 }
 
-// --mem, or half of what there is: two windows and the rest for the table.
-void allot_memory(const options& given, dedup_settings& settings) {
-  constexpr std::uint64_t largest_window = std::uint64_t{40} << 20U;
+// --mem, or half of what there is: two windows, with what belongs to them, and the rest for the table.
+void allot_memory(const options& given, std::uint64_t largest_window, dedup_settings& settings) {
   constexpr std::uint64_t everything_else = std::uint64_t{16} << 20U;
   const std::uint64_t all =
       std::max(given.count(flag::memory).value_or(available_memory_bytes() / 2), least_memory_bytes);
@@ -80,9 +80,11 @@ outcome<std::optional<dedup_tally>> run_mapped(const options& given, const hashe
   // The system must be able to keep them at hand.
   const auto input = mapped_files::open(given.operands(), available_memory_bytes() / 2);
   if (!input) return none;
-  constexpr std::uint64_t largest_window = std::uint64_t{32} << 20U;
+  // For every window the file is gone through up to there, so a large file wants large windows.
+  constexpr std::uint64_t usual_window = std::uint64_t{32} << 20U;
+  constexpr std::uint64_t most_windows = 24;
   dedup_settings shares;
-  allot_memory(given, shares);
+  allot_memory(given, std::max(usual_window, input->size() / most_windows), shares);
   mapped_dedup::printer print;
   if (!given.has(flag::json)) print = [&](std::string_view lines) { return sink.write(lines); };
   mapped_dedup dedup(*input,
@@ -90,7 +92,7 @@ outcome<std::optional<dedup_tally>> run_mapped(const options& given, const hashe
                       .terminator = format->terminator,
                       .jobs = reader.jobs(),
                       .table_bytes = shares.table_bytes,
-                      .window_bytes = std::min<std::uint64_t>(shares.window_bytes, largest_window)},
+                      .window_bytes = shares.window_bytes},
                      print);
   progress line(given, "reading", input->content_bytes());
   const auto fits = dedup.run([&](std::uint64_t bytes, std::uint64_t lines) { line.update(bytes, lines); });
@@ -107,7 +109,8 @@ outcome<std::optional<dedup_tally>> run_mapped(const options& given, const hashe
 outcome<dedup_tally> run_exact(const options& given, const hasher& hash, digest_stream& stream, dedup_lines& sink) {
   dedup_settings settings{.mode = mode_of(given), .hash = hash, .folder = spill_folder(given)};
   settings.background = stream.reader().jobs() > 1;
-  allot_memory(given, settings);
+  constexpr std::uint64_t largest_window = std::uint64_t{40} << 20U;
+  allot_memory(given, largest_window, settings);
   std::optional<dedup_state> state;
   std::unique_ptr<exact_dedup> dedup;
   if (given.has(flag::state)) {
@@ -134,7 +137,9 @@ outcome<dedup_tally> run_exact(const options& given, const hasher& hash, digest_
       entries.push_back({stream.keys()[i], records.text(i), so_far.lines++});
     }
     if (auto added = dedup->add(entries, stream.narrow()); !added) return failed(added.error());
-    if (stream.chunk().waited) {
+    // Lines that come together are checked together, which is several times faster.
+    constexpr std::chrono::milliseconds patience{20};
+    if (stream.chunk().waited && stream.is_idle_for(patience)) {
       if (auto flushed = dedup->flush(); !flushed) return failed(flushed.error());
     }
     line.update(stream.reader().bytes_taken(), so_far.lines);
