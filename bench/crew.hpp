@@ -3,7 +3,8 @@
 //     crew threads(2);
 //     double seconds = threads.run([&](unsigned thread) { ... });
 //
-// They spin while they wait: a thread that sleeps takes longer to wake than a chunk takes. The caller is thread 0.
+// They sleep between rounds, so that they take nothing from what is measured then; a round begins when all are awake.
+// The caller is thread 0.
 #pragma once
 
 #include <atomic>
@@ -25,6 +26,7 @@ class crew {
   ~crew() {
     stop_ = true;
     ++round_;
+    round_.notify_all();
     for (std::thread& each : others_) each.join();
   }
 
@@ -32,28 +34,36 @@ class crew {
 
   double run(std::function<void(unsigned thread)> work) {
     work_ = std::move(work);
+    awake_ = 0;
     done_ = 0;
+    ++round_;
+    round_.notify_all();
+    wait_until([&] { return awake_ == threads_ - 1; });
     return seconds_of([&] {
-      ++round_;
+      started_ = round_.load();
       work_(0);
-      for (unsigned turn = 0; done_ != threads_ - 1; ++turn) pause(turn);
+      wait_until([&] { return done_ == threads_ - 1; });
     });
   }
 
  private:
   // Lets others run once in a while, for machines with fewer processors than threads.
-  static void pause(unsigned turn) noexcept {
-    if (turn % 4096 == 4095) std::this_thread::yield();
+  template <class Condition>
+  static void wait_until(Condition&& holds) noexcept {
+    for (unsigned turn = 1; !holds(); ++turn) {
+      if (turn % 4096 == 0) std::this_thread::yield();
 #if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
+      __builtin_ia32_pause();
 #endif
+    }
   }
   void serve(unsigned thread) {
-    unsigned seen = 0;
-    while (true) {
-      for (unsigned turn = 0; round_ == seen; ++turn) pause(turn);
+    for (unsigned seen = 0;;) {
+      round_.wait(seen);
       ++seen;
       if (stop_) return;
+      ++awake_;
+      wait_until([&] { return started_ == seen; });
       work_(thread);
       ++done_;
     }
@@ -62,6 +72,8 @@ class crew {
   unsigned threads_;
   std::function<void(unsigned)> work_;
   std::atomic<unsigned> round_ = 0;
+  std::atomic<unsigned> awake_ = 0;
+  std::atomic<unsigned> started_ = 0;
   std::atomic<unsigned> done_ = 0;
   std::atomic<bool> stop_ = false;
   std::vector<std::thread> others_;
