@@ -26,7 +26,7 @@ constexpr std::array topics = {
 };
 
 constexpr std::array environment = {
-    variable{"BLOOMERY_ISA", "instruction set to use, if the processor has it: scalar, sse2, avx2 or avx512",
+    variable{"BLOOMERY_ISA", "instruction set to use, if the processor has it: scalar, sse2, avx2, avx512 or neon",
              on_all & ~on_help},
     variable{"LC_ALL, LC_CTYPE, LANG",
              "on a terminal, pictures use more than ASCII if the first of these that is set names UTF-8",

@@ -90,18 +90,25 @@ TEST(Buffer, MovingLeavesAnEmptyBuffer) {
 }
 
 TEST(Cpu, TheActiveInstructionSetIsOneTheProcessorHas) {
-  EXPECT_LE(static_cast<int>(active_isa()), static_cast<int>(best_isa()));
+  EXPECT_TRUE(has_isa(active_isa()));
+  EXPECT_TRUE(has_isa(isa::scalar));
   const char* wish = std::getenv("BLOOMERY_ISA");
-  if (wish != nullptr && std::string_view(wish) == "scalar") {
-    EXPECT_EQ(active_isa(), isa::scalar);
-  } else {
-    EXPECT_EQ(active_isa(), best_isa());
+  EXPECT_EQ(active_isa(), choose_isa(wish));
+  std::printf("this process uses %s\n", std::string(isa_name(active_isa())).c_str());  // for scripts/check_sets
+}
+
+TEST(Cpu, AWishForASetThatTheProcessorHasIsFollowedAndAnyOtherIsNone) {
+  for (const isa level : all_isas) {
+    EXPECT_EQ(choose_isa(std::string(isa_name(level)).c_str()), has_isa(level) ? level : best_isa()) << isa_name(level);
   }
+  for (const char* wish : {"", "none-such", "AVX2", "sse"}) EXPECT_EQ(choose_isa(wish), best_isa()) << wish;
+  EXPECT_EQ(choose_isa(nullptr), best_isa());
+  EXPECT_NE(has_isa(isa::sse2), has_isa(isa::neon));
 }
 
 // The choice is made once a process, so another process proves that the environment lowers it.
-TEST(Cpu, BloomeryIsaInTheEnvironmentLowersTheChoice) {
-  for (const char* level : {"scalar", "none-such"}) {
+TEST(Cpu, BloomeryIsaInTheEnvironmentMakesTheChoice) {
+  for (const char* level : {"scalar", "sse2", "avx2", "avx512", "neon", "none-such"}) {
     const std::string run = "env -u GTEST_TOTAL_SHARDS -u GTEST_SHARD_INDEX BLOOMERY_ISA=" + std::string(level) +
                             " /proc/$PPID/exe --gtest_filter=Cpu.TheActive* | grep -q 'PASSED.*1 test'";
     EXPECT_EQ(std::system(run.c_str()), 0) << level;

@@ -1,6 +1,7 @@
 // kernels/blocked.hpp: the bits of the blocked layouts, and the batch loops over them. Raw words in, masks out.
 //
-// The scalar functions here define the bits; the AVX2 ones (blocked_avx2.hpp) give the same. d is the digest.
+// The scalar functions here define the bits; those of the instruction sets (blocked_avx2.hpp and so on) give the same. d is
+// the digest.
 //
 // split32  block of 8 x 32 bits = 32 bytes, k = 8. block = ((d >> 32) * blocks) >> 32; lane i gets bit
 //          (low half of d * salt[i] mod 2^32) >> 27. With d = XXH64, seed 0, this is Parquet's filter to the bit.
@@ -25,6 +26,14 @@ namespace bloomery::kernels {
 inline constexpr std::array<std::uint32_t, 16> blocked_salts = {
     0x47b6137bU, 0x44974d91U, 0x8824ad5bU, 0xa2b7289dU, 0x705495c7U, 0x2df1424bU, 0x9efc4947U, 0x5c6bfb31U,
     0x6a09e667U, 0xbb67ae85U, 0x3c6ef373U, 0xa54ff53bU, 0x510e527fU, 0x9b05688dU, 0x1f83d9abU, 0x5be0cd19U};
+
+// The same, each in the lower half of 64 bits, as vector units want them for products of 64 bits.
+constexpr std::array<std::uint64_t, 16> make_wide_salts() noexcept {
+  std::array<std::uint64_t, 16> wide{};
+  for (unsigned i = 0; i < 16; ++i) wide[i] = blocked_salts[i];
+  return wide;
+}
+alignas(64) inline constexpr std::array<std::uint64_t, 16> wide_salts = make_wide_salts();
 
 inline constexpr std::uint64_t in_block_multiplier = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio, odd
 

@@ -1,52 +1,95 @@
 // kernels/blocked_dispatch.hpp: one choice of kernel per batch, and one indirect call per single key.
 //
 // The pointers for single keys start at a function that makes the choice and puts it into their place, so that they are
-// right from the first call on, also before main. A program compiled for AVX2 calls the kernel itself.
+// right from the first call on, also before main. A program compiled for AVX2, AVX-512 or 64-bit ARM calls the kernel
+// itself, and BLOOMERY_ISA does not change that.
 #pragma once
 
 #include <atomic>
 #include <bloomery/kernels/blocked.hpp>
 #include <bloomery/kernels/blocked_avx2.hpp>
+#include <bloomery/kernels/blocked_avx512.hpp>
+#include <bloomery/kernels/blocked_neon.hpp>
+#include <bloomery/kernels/blocked_sse2.hpp>
+#include <bloomery/kernels/digest_feed.hpp>
 
 namespace bloomery::kernels {
 
-// `next` gives the digests; see kernels/blocked.hpp.
+// `next` gives the digests; see kernels/blocked.hpp. The vectors of AVX2 and AVX-512 count fewer than 2^32 blocks.
 template <class Layout, class Next>
 void blocked_ask(const blocked_view& view, std::size_t count, Next&& next, std::uint64_t* mask,
                  isa level = active_isa()) noexcept {
+  const digest_feed feed(next);
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2 && view.blocks >> 32U == 0) return avx2::blocked_ask<Layout>(view, count, next, mask);
+  if (view.blocks >> 32U == 0) {
+    if (level == isa::avx512) return avx512::blocked_ask<Layout>(view, count, next, mask);
+    if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, count, next, mask);
+  }
+  if (level != isa::scalar && level != isa::neon) return sse2::blocked_ask<Layout>(view, count, feed, mask);
+#endif
+#ifdef BLOOMERY_NEON
+  if (level == isa::neon) return neon::blocked_ask<Layout>(view, count, feed, mask);
 #endif
   static_cast<void>(level);
-  blocked_ask_scalar<Layout>(view, count, next, mask);
+  blocked_ask_scalar<Layout>(view, count, feed, mask);
 }
 
 template <class Layout, class Next>
 std::uint64_t blocked_insert_many(std::uint64_t* words, const blocked_view& view, std::size_t count, Next&& next,
                                   isa level = active_isa()) noexcept {
+  const digest_feed feed(next);
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2 && view.blocks >> 32U == 0) return avx2::blocked_insert<Layout>(words, view, count, next);
+  if (view.blocks >> 32U == 0) {
+    if (level == isa::avx512) return avx512::blocked_insert<Layout>(words, view, count, next);
+    if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, count, next);
+  }
+  if (level != isa::scalar && level != isa::neon) return sse2::blocked_insert<Layout>(words, view, count, feed);
+#endif
+#ifdef BLOOMERY_NEON
+  if (level == isa::neon) return neon::blocked_insert<Layout>(words, view, count, feed);
 #endif
   static_cast<void>(level);
-  return blocked_insert_scalar<Layout>(words, view, count, next);
+  return blocked_insert_scalar<Layout>(words, view, count, feed);
 }
 
-#ifdef BLOOMERY_X86
-
+// The functions for single keys, as pointers.
 template <class Layout>
 struct blocked_single {
   using contains_function = bool (*)(const blocked_view&, std::uint64_t) noexcept;
   using insert_function = bool (*)(std::uint64_t*, const blocked_view&, std::uint64_t) noexcept;
 
+  static contains_function contains_of(isa level) noexcept {
+#ifdef BLOOMERY_X86
+    if (level == isa::avx512) return avx512::blocked_contains_one<Layout>;
+    if (level == isa::avx2) return avx2::blocked_contains_one<Layout>;
+    if (level == isa::sse2) return sse2::blocked_contains_one<Layout>;
+#endif
+#ifdef BLOOMERY_NEON
+    if (level == isa::neon) return neon::blocked_contains_one<Layout>;
+#endif
+    static_cast<void>(level);
+    return blocked_contains<Layout>;
+  }
+  static insert_function insert_of(isa level) noexcept {
+#ifdef BLOOMERY_X86
+    if (level == isa::avx512) return avx512::blocked_insert_one<Layout>;
+    if (level == isa::avx2) return avx2::blocked_insert_one<Layout>;
+    if (level == isa::sse2) return sse2::blocked_insert_one<Layout>;
+#endif
+#ifdef BLOOMERY_NEON
+    if (level == isa::neon) return neon::blocked_insert_one<Layout>;
+#endif
+    static_cast<void>(level);
+    return blocked_insert<Layout>;
+  }
+
   static bool choose_contains(const blocked_view& view, std::uint64_t digest) noexcept {
-    const bool vector = active_isa() == isa::avx2;
-    const contains_function chosen = vector ? avx2::blocked_contains_one<Layout> : blocked_contains<Layout>;
+    const contains_function chosen = contains_of(active_isa());
     contains.store(chosen, std::memory_order_relaxed);
     return chosen(view, digest);
   }
   static bool choose_insert(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept {
-    const bool vector = active_isa() == isa::avx2;
-    const insert_function chosen = vector ? avx2::blocked_insert_one<Layout> : blocked_insert<Layout>;
+    const insert_function chosen = insert_of(active_isa());
     insert.store(chosen, std::memory_order_relaxed);
     return chosen(words, view, digest);
   }
@@ -54,27 +97,21 @@ struct blocked_single {
   static inline constinit std::atomic<insert_function> insert{choose_insert};
 };
 
-#endif
-
 template <class Layout>
 bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
-#if defined(BLOOMERY_X86) && defined(__AVX2__)
-  return avx2::blocked_contains_one<Layout>(view, digest);
-#elif defined(BLOOMERY_X86)
-  return blocked_single<Layout>::contains.load(std::memory_order_relaxed)(view, digest);
+#if defined(BLOOMERY_COMPILED_FOR)
+  return BLOOMERY_COMPILED_FOR::blocked_contains_one<Layout>(view, digest);
 #else
-  return blocked_contains<Layout>(view, digest);
+  return blocked_single<Layout>::contains.load(std::memory_order_relaxed)(view, digest);
 #endif
 }
 
 template <class Layout>
 bool blocked_insert_one(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept {
-#if defined(BLOOMERY_X86) && defined(__AVX2__)
-  return avx2::blocked_insert_one<Layout>(words, view, digest);
-#elif defined(BLOOMERY_X86)
-  return blocked_single<Layout>::insert.load(std::memory_order_relaxed)(words, view, digest);
+#if defined(BLOOMERY_COMPILED_FOR)
+  return BLOOMERY_COMPILED_FOR::blocked_insert_one<Layout>(words, view, digest);
 #else
-  return blocked_insert<Layout>(words, view, digest);
+  return blocked_single<Layout>::insert.load(std::memory_order_relaxed)(words, view, digest);
 #endif
 }
 

@@ -50,8 +50,9 @@ inline constexpr bool in_fours<digest_source<xxh3, Key>> = std::is_same_v<Key, s
 inline constexpr std::size_t keys_ahead = 32;
 
 template <class Next>
-__attribute__((target("avx2"), always_inline)) inline __m256i fetch_four(const Next& next, const std::uint64_t* digests,
-                                                                         std::size_t first, std::size_t i) {
+BLOOMERY_FOR_AVX2 __attribute__((always_inline)) inline __m256i fetch_four(const Next& next,
+                                                                           const std::uint64_t* digests,
+                                                                           std::size_t first, std::size_t i) {
   if constexpr (!in_fours<Next>) {
     return load(digests + i);
   } else if constexpr (requires(const Next& source) { source.keys.front() + 1U; }) {
@@ -74,8 +75,7 @@ __attribute__((target("avx2"), always_inline)) inline __m256i fetch_four(const N
 }
 
 template <class Source>
-__attribute__((target("avx2"))) void digests_of(const Source& source, std::size_t first,
-                                                std::span<std::uint64_t> digests) noexcept {
+BLOOMERY_FOR_AVX2 void digests_of(const Source& source, std::size_t first, std::span<std::uint64_t> digests) noexcept {
   std::size_t i = 0;
   for (; i + 4 <= digests.size(); i += 4) store(digests.data() + i, fetch_four(source, nullptr, first, i));
   for (; i < digests.size(); ++i) digests[i] = digest_of(source.hash, source.keys[first + i]);
@@ -90,7 +90,7 @@ requires(std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>)
     const std::uint64_t* digest_source<xxh3, Key>::operator()(std::size_t first, std::size_t count,
                                                               std::uint64_t* room) const noexcept {
 #ifdef BLOOMERY_X86
-  if (active_isa() == isa::avx2) {
+  if (active_isa() == isa::avx2 || active_isa() == isa::avx512) {
     avx2::digests_of(*this, first, {room, count});
     return room;
   }

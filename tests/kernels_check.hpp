@@ -1,0 +1,125 @@
+// tests/kernels_check.hpp: whether an instruction set gives the bits and answers of the scalar code. Needs the library
+// only, so that programs for other processors can use it too. Each function returns what differs first, or nothing.
+#pragma once
+
+#include <array>
+#include <bloomery/kernels/blocked_dispatch.hpp>
+#include <bloomery/kernels/digest_batch.hpp>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace kernels_check {
+
+using namespace bloomery;
+using namespace bloomery::kernels;
+
+inline std::vector<std::uint64_t> random_digests(std::size_t count, std::uint64_t seed) {
+  std::mt19937_64 generator(seed);
+  std::vector<std::uint64_t> digests(count);
+  for (auto& digest : digests) digest = generator();
+  return digests;
+}
+
+// Each key has memory of its own, so that a sanitizer sees a read past it.
+inline std::vector<std::string> keys_of_length(std::size_t shortest, std::size_t longest, std::size_t count) {
+  std::mt19937_64 generator(shortest * 1000 + longest);
+  std::vector<std::string> keys(count);
+  for (auto& key : keys) {
+    key.resize(shortest + generator() % (longest - shortest + 1));
+    for (char& c : key) c = static_cast<char>(generator());
+  }
+  return keys;
+}
+
+// What a filter of the first `inserted` keys of a source holds and answers to all of them, in batches.
+template <class Layout>
+struct batch_outcome {
+  std::vector<std::uint64_t> words;
+  std::vector<std::uint64_t> mask;
+  std::uint64_t changed = 0;
+
+  template <class Next>
+  batch_outcome(Next&& next, std::size_t inserted, std::size_t asked, std::uint64_t blocks, unsigned hashes, isa level)
+      : words(blocks * Layout::words), mask((asked + 63) / 64, ~std::uint64_t{0}) {
+    const blocked_view view{words.data(), blocks, hashes};
+    changed = blocked_insert_many<Layout>(words.data(), view, inserted, next, level);
+    blocked_ask<Layout>(view, asked, next, mask.data(), level);
+  }
+  bool operator==(const batch_outcome&) const = default;
+};
+
+inline std::string description(std::string_view what, isa level, unsigned lane_bits, unsigned hashes) {
+  return std::string(what) + " of " + std::string(isa_name(level)) + " differ: lanes of " + std::to_string(lane_bits) +
+         " bits, k " + std::to_string(hashes);
+}
+
+template <class Layout>
+std::string batch_difference(isa level, unsigned hashes) {
+  for (const std::uint64_t blocks : {1ULL, 3ULL, 1000ULL}) {
+    for (const std::size_t count : {0U, 1U, 3U, 4U, 63U, 64U, 65U, 127U, 128U, 1000U}) {
+      const auto digests = random_digests(count + 70, 1);
+      const given_digests next{digests.data()};
+      const batch_outcome<Layout> expected(next, count, digests.size(), blocks, hashes, isa::scalar);
+      const batch_outcome<Layout> found(next, count, digests.size(), blocks, hashes, level);
+      if (!(found == expected)) {
+        return description("batches", level, Layout::lane_bits, hashes) + ", " + std::to_string(count) + " keys in " +
+               std::to_string(blocks) + " blocks";
+      }
+    }
+  }
+  return {};
+}
+
+template <class Layout>
+std::string single_difference(isa level, unsigned hashes) {
+  const auto contains = blocked_single<Layout>::contains_of(level);
+  const auto insert = blocked_single<Layout>::insert_of(level);
+  std::vector<std::uint64_t> expected(100 * Layout::words);
+  std::vector<std::uint64_t> found(100 * Layout::words);
+  const blocked_view expected_view{expected.data(), 100, hashes};
+  const blocked_view found_view{found.data(), 100, hashes};
+  bool same = true;
+  for (const std::uint64_t digest : random_digests(1000, hashes)) {
+    const bool changed = insert(found.data(), found_view, digest);
+    same &= changed == blocked_insert<Layout>(expected.data(), expected_view, digest);
+  }
+  same &= found == expected;
+  for (const std::uint64_t digest : random_digests(1000, hashes + 100)) {
+    same &= contains(found_view, digest) == blocked_contains<Layout>(expected_view, digest);
+  }
+  return same ? std::string() : description("single keys", level, Layout::lane_bits, hashes);
+}
+
+// Keys that the loops hash themselves, if the set can; the expected digests are made one by one.
+template <class Key>
+std::string hashing_difference(isa level, const std::vector<Key>& keys) {
+  const xxh3 hash{0x123456789abcdef0ULL};
+  std::vector<std::uint64_t> digests;
+  for (const Key& key : keys) digests.push_back(digest_of(hash, key));
+  digest_source<xxh3, Key> next{hash, keys};
+  const given_digests given{digests.data()};
+  const batch_outcome<split64> expected(given, keys.size() / 2, keys.size(), 50, 7, isa::scalar);
+  const batch_outcome<split64> found(next, keys.size() / 2, keys.size(), 50, 7, level);
+  return found == expected ? std::string() : description("batches with hashing", level, 64, 7);
+}
+
+inline constexpr std::array<std::pair<std::size_t, std::size_t>, 11> length_ranges = {
+    {{0, 3}, {4, 8}, {9, 15}, {16, 16}, {9, 16}, {17, 32}, {33, 64}, {65, 96}, {97, 128}, {33, 128}, {0, 300}}};
+
+// All of it.
+inline std::string kernel_difference(isa level) {
+  std::string difference = batch_difference<split32>(level, 8);
+  if (difference.empty()) difference = single_difference<split32>(level, 8);
+  for (unsigned hashes = 1; hashes <= 16 && difference.empty(); ++hashes) {
+    difference = batch_difference<split64>(level, hashes);
+    if (difference.empty()) difference = single_difference<split64>(level, hashes);
+  }
+  if (difference.empty()) difference = hashing_difference(level, random_digests(411, 7));
+  for (const auto& [shortest, longest] : length_ranges) {
+    if (difference.empty()) difference = hashing_difference(level, keys_of_length(shortest, longest, 411));
+  }
+  return difference;
+}
+
+}  // namespace kernels_check
