@@ -49,8 +49,8 @@ class sorted_digests {
   unsigned threads_ = 0;
 };
 
-template <partitioned_kind K, class H, class Key>
-void sort_share(const filter<K, H>& into, std::span<const Key> keys, const typename K::partition& parts,
+template <partitioned_kind K, class H, class Key, class Partition>
+void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Partition& parts,
                 std::uint64_t* const* lists, std::size_t* counts) noexcept {
   const kernels::digest_source<H, Key> source{into.hash(), keys};
   std::array<std::uint64_t, 64> room;

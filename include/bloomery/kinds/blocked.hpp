@@ -23,40 +23,10 @@
 
 #include <bloomery/kernels/blocked_dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
-#include <bloomery/kinds/blocked_fpr.hpp>
+#include <bloomery/kinds/blocked_layout.hpp>
 #include <bloomery/kinds/concept.hpp>
 
 namespace bloomery {
-
-enum class block_layout : std::uint8_t { split64 = 0, split32 = 1 };
-
-// The sizing model of one layout; see sizing.hpp.
-struct blocked_model {
-  static constexpr std::string_view name = "blocked";
-  block_layout layout = block_layout::split64;
-
-  [[nodiscard]] unsigned min_hashes() const noexcept { return layout == block_layout::split64 ? 1 : 8; }
-  [[nodiscard]] unsigned max_hashes() const noexcept { return layout == block_layout::split64 ? 16 : 8; }
-  [[nodiscard]] unsigned lane_bits() const noexcept { return layout == block_layout::split64 ? 64 : 32; }
-  [[nodiscard]] std::uint64_t block_bits() const noexcept { return 8ULL * lane_bits(); }
-  // split32 takes its block from 32 bits of the digest: 2^26 blocks keep the unevenness below 1/64.
-  [[nodiscard]] std::uint64_t max_blocks() const noexcept {
-    return layout == block_layout::split64 ? max_filter_bits / 512 : std::uint64_t{1} << 26U;
-  }
-  [[nodiscard]] std::uint64_t round_bits(std::uint64_t bits) const noexcept {
-    const std::uint64_t blocks = bits / block_bits() + (bits % block_bits() != 0 ? 1 : 0);
-    return (blocks == 0 ? 1 : blocks) * block_bits();
-  }
-  [[nodiscard]] static std::uint64_t memory_bytes(std::uint64_t bits) noexcept { return bits / 8; }
-  [[nodiscard]] result<std::uint64_t> bits_within(std::uint64_t memory) const noexcept {
-    const std::uint64_t block_bytes = block_bits() / 8;
-    if (memory < block_bytes) return fail(errc::bad_memory, {}, {memory, block_bytes});
-    return memory / block_bytes * block_bits();
-  }
-  [[nodiscard]] double fpr(std::uint64_t keys, std::uint64_t bits, unsigned hashes) const noexcept {
-    return blocked_fpr(lane_bits(), hashes)(keys, bits / block_bits());
-  }
-};
 
 class blocked {
  public:
@@ -95,19 +65,8 @@ class blocked {
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
 
-  // Threads that fill parts of their own: see partitioned_kind in kinds/concept.hpp. Parts are runs of whole blocks, and
-  // those of split32, half a line each, begin at lines.
-  struct partition {
-    std::uint64_t scale = 0;  // part = floor(line * scale / 2^64)
-    std::uint64_t blocks = 0;
-    block_layout layout = block_layout::split64;
-    [[nodiscard]] unsigned of(std::uint64_t digest) const noexcept {
-      const std::uint64_t unit = layout == block_layout::split64 ? kernels::split64::block(digest, blocks)
-                                                                 : kernels::split32::block(digest, blocks) / 2;
-      return static_cast<unsigned>(fast_range(unit, scale));
-    }
-  };
-  [[nodiscard]] partition partition_into(unsigned parts) const noexcept;
+  // Threads that fill parts of their own: see partitioned_kind in kinds/concept.hpp.
+  [[nodiscard]] block_partition partition_into(unsigned parts) const noexcept { return {layout_, blocks_, parts}; }
   std::uint64_t insert_part(std::span<const std::uint64_t> digests) noexcept {
     return insert_uncounted(digests.size(), kernels::given_digests{digests.data()});
   }
@@ -243,13 +202,6 @@ inline result<blocked> blocked::clone() const noexcept {
   copy.set_geometry(shape());
   copy.store_ = std::move(*store);
   return copy;
-}
-
-inline blocked::partition blocked::partition_into(unsigned parts) const noexcept {
-  const std::uint64_t units = layout_ == block_layout::split64 ? blocks_ : (blocks_ + 1) / 2;
-  // parts * 2^64 / units, rounded down: the last unit stays below `parts`.
-  const uint128 scale = (static_cast<uint128>(parts) << 64U) / (units == 0 ? 1 : units);
-  return {units <= parts ? ~std::uint64_t{0} : static_cast<std::uint64_t>(scale), blocks_, layout_};
 }
 
 template <class Next>
