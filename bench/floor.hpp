@@ -148,32 +148,44 @@ struct floor_figures {
   double threads_independent_small = 0;
 };
 
-// One thread and all take turns, so that what disturbs one disturbs the other.
-inline result<void> measure_floor_of(std::uint64_t size_bytes, page_size pages, std::size_t chunks, crew& threads,
-                                     floor_figures& out) {
-  auto lines = line_reader::make(size_bytes, pages);
-  if (!lines) return fail(lines.error());
-  const bool huge = pages == page_size::huge;
-  double& independent = huge ? out.independent : out.independent_small;
-  double& together = huge ? out.threads_independent : out.threads_independent_small;
-  double& dependent = huge ? out.dependent : out.dependent_small;
-  constexpr std::size_t turns = 4;
-  const std::size_t part = (chunks + turns - 1) / turns;
-  for (std::size_t turn = 0; turn < turns; ++turn) {
-    const auto least = [turn](double& of, double ns) { of = turn == 0 ? ns : std::min(of, ns); };
-    least(independent, lines->independent_ns(part));
-    least(together, lines->independent_ns(part, threads));
-    least(dependent, lines->dependent_ns(part));
+// Measures by turns, with others between them: the least of all turns counts. One thread and all follow each other, so
+// that what disturbs one disturbs the other.
+class floor_meter {
+ public:
+  static result<floor_meter> make(std::uint64_t size_bytes) {
+    auto huge = line_reader::make(size_bytes, page_size::huge);
+    if (!huge) return fail(huge.error());
+    auto small = line_reader::make(size_bytes, page_size::small);
+    if (!small) return fail(small.error());
+    return floor_meter(size_bytes, std::move(*huge), std::move(*small));
   }
-  return {};
-}
+
+  void take_turn(std::size_t chunks, crew& threads) {
+    const auto least = [](double& of, double ns) { of = of == 0 ? ns : std::min(of, ns); };
+    least(figures_.independent, huge_.independent_ns(chunks));
+    least(figures_.threads_independent, huge_.independent_ns(chunks, threads));
+    least(figures_.dependent, huge_.dependent_ns(chunks));
+    least(figures_.independent_small, small_.independent_ns(chunks));
+    least(figures_.threads_independent_small, small_.independent_ns(chunks, threads));
+    least(figures_.dependent_small, small_.dependent_ns(chunks));
+  }
+  [[nodiscard]] const floor_figures& figures() const { return figures_; }
+
+ private:
+  floor_meter(std::uint64_t size_bytes, line_reader huge, line_reader small)
+      : huge_(std::move(huge)), small_(std::move(small)), figures_{.size_bytes = size_bytes} {}
+
+  line_reader huge_;
+  line_reader small_;
+  floor_figures figures_;
+};
 
 inline result<floor_figures> measure_floor(std::uint64_t size_bytes, std::size_t chunks, crew& threads) {
-  floor_figures out{.size_bytes = size_bytes};
-  for (const page_size pages : {page_size::huge, page_size::small}) {
-    if (auto done = measure_floor_of(size_bytes, pages, chunks, threads, out); !done) return fail(done.error());
-  }
-  return out;
+  auto meter = floor_meter::make(size_bytes);
+  if (!meter) return fail(meter.error());
+  constexpr std::size_t turns = 4;
+  for (std::size_t turn = 0; turn < turns; ++turn) meter->take_turn((chunks + turns - 1) / turns, threads);
+  return meter->figures();
 }
 
 }  // namespace bloomery::bench

@@ -172,7 +172,7 @@ outcome<void> measure_floors(const bench_request& request, bench_report& report)
   for (const kind_row& row : report.kinds) sizes.insert(std::bit_ceil(row.figures.memory_bytes));
   bench::crew threads(report.threads);
   for (const std::uint64_t size : sizes) {
-    if (auto fits = check_memory(size); !fits) return fits;
+    if (2 * size > available_memory_bytes()) continue;  // huge pages and small ones have a buffer each
     const auto floor = bench::measure_floor(size, request.effort.ask_chunks, threads);
     if (!floor) return fail_error(floor.error());
     report.floors.push_back(*floor);

@@ -166,9 +166,9 @@ std::uint64_t free_memory_bytes() {
 group_result run_group(const std::vector<offer>& offers, const race_size& size, const race_care& care) {
   group_result out{.size = size};
   std::vector<std::unique_ptr<entry>> entries;
-  // All are there at once, and the floor's buffer beside them.
+  // All are there at once, and the floor's two buffers beside them.
   std::uint64_t left = free_memory_bytes() / 10 * 9;
-  left -= std::min(left, filter_bytes(size));
+  left -= std::min(left, 2 * filter_bytes(size));
   for (const offer& of : offers) {
     const std::uint64_t bytes = needed_bytes(of, size);
     if (bytes > left) {
@@ -184,14 +184,15 @@ group_result run_group(const std::vector<offer>& offers, const race_size& size, 
   constexpr std::uint64_t most_fills = 100;
   fill_all(entries, fills_for(size.keys, care.add_keys, most_fills));
   crew threads(care.threads);
+  auto floor = floor_meter::make(filter_bytes(size));
   for (std::size_t round = 0; round < care.rounds; ++round) {
+    if (floor) floor->take_turn(care.turn_chunks, threads);
     for (const auto& of : entries) {
       const std::size_t warm_chunks = warm_chunks_for(of->each.subject().memory_bytes());
       of->asked.take_turn(of->each, care.turn_chunks, nothing, warm_chunks);
     }
   }
-  const auto floor = measure_floor(filter_bytes(size), care.rounds * care.turn_chunks, threads);
-  if (floor) out.floor = *floor;
+  if (floor) out.floor = floor->figures();
   if (care.threads > 1) {
     for (const auto& of : entries) of->ask_threads = ask_together(*of, size, threads);
     for (const auto& of : entries) {
