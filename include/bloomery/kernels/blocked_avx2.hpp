@@ -15,7 +15,7 @@
 namespace bloomery::kernels::avx2 {
 
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX2
-#define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 __attribute__((always_inline)) inline
+#define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
 struct split64_masks {
   __m256i low;   // lanes 0 to 3

@@ -4,7 +4,8 @@
 // A block of split64 is one register: one multiplication gives the eight products, each in 64 bits of its own, one shift
 // brings the bit numbers to the bottom, and a rotation of 1, whose count is taken modulo 64, makes the bits. What a block
 // lacks is a mask of lanes, so that an answer is whether a mask is zero. split32 is the code of AVX2 with such masks.
-// Hashing and the places of the blocks are those of AVX2, four keys at a time.
+// The places of the blocks are those of AVX2, four keys at a time. The loops do not hash: 64 digests at a time come from
+// the code of AVX2, because hashing inside the loops bought 4 % there and doubles what a program has to compile.
 #pragma once
 
 #include <bloomery/kernels/blocked_avx2.hpp>
@@ -14,7 +15,7 @@
 namespace bloomery::kernels::avx512 {
 
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX512
-#define BLOOMERY_INLINE BLOOMERY_FOR_AVX512 __attribute__((always_inline)) inline
+#define BLOOMERY_INLINE BLOOMERY_FOR_AVX512 BLOOMERY_ALWAYS_INLINE inline
 
 using avx2::fetch_four;
 using avx2::in_fours;

@@ -15,15 +15,20 @@
 
 namespace bloomery::kernels {
 
-// `next` gives the digests; see kernels/blocked.hpp. The vectors of AVX2 and AVX-512 count fewer than 2^32 blocks.
+// `next` gives the digests; see kernels/blocked.hpp. Loops that do not hash take it as a digest_feed, so that they are
+// compiled once. The vectors of AVX2 and AVX-512 count fewer than 2^32 blocks.
 template <class Layout, class Next>
 void blocked_ask(const blocked_view& view, std::size_t count, Next&& next, std::uint64_t* mask,
                  isa level = active_isa()) noexcept {
   const digest_feed feed(next);
 #ifdef BLOOMERY_X86
   if (view.blocks >> 32U == 0) {
-    if (level == isa::avx512) return avx512::blocked_ask<Layout>(view, count, next, mask);
-    if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, count, next, mask);
+    if (level == isa::avx512) return avx512::blocked_ask<Layout>(view, count, feed, mask);
+    if constexpr (avx2::in_fours<std::remove_reference_t<Next>>) {
+      if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, count, next, mask);
+    } else {
+      if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, count, feed, mask);
+    }
   }
   if (level != isa::scalar && level != isa::neon) return sse2::blocked_ask<Layout>(view, count, feed, mask);
 #endif
@@ -40,8 +45,12 @@ std::uint64_t blocked_insert_many(std::uint64_t* words, const blocked_view& view
   const digest_feed feed(next);
 #ifdef BLOOMERY_X86
   if (view.blocks >> 32U == 0) {
-    if (level == isa::avx512) return avx512::blocked_insert<Layout>(words, view, count, next);
-    if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, count, next);
+    if (level == isa::avx512) return avx512::blocked_insert<Layout>(words, view, count, feed);
+    if constexpr (avx2::in_fours<std::remove_reference_t<Next>>) {
+      if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, count, next);
+    } else {
+      if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, count, feed);
+    }
   }
   if (level != isa::scalar && level != isa::neon) return sse2::blocked_insert<Layout>(words, view, count, feed);
 #endif

@@ -14,7 +14,7 @@
 namespace bloomery::kernels::neon {
 
 #define BLOOMERY_TARGET
-#define BLOOMERY_INLINE __attribute__((always_inline)) inline
+#define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
 
 using vector = uint64x2_t;
 struct two_vectors {

@@ -15,7 +15,7 @@
 namespace bloomery::kernels::sse2 {
 
 #define BLOOMERY_TARGET
-#define BLOOMERY_INLINE __attribute__((always_inline)) inline
+#define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
 
 using vector = __m128i;
 struct two_vectors {

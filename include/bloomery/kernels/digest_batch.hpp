@@ -50,9 +50,8 @@ inline constexpr bool in_fours<digest_source<xxh3, Key>> = std::is_same_v<Key, s
 inline constexpr std::size_t keys_ahead = 32;
 
 template <class Next>
-BLOOMERY_FOR_AVX2 __attribute__((always_inline)) inline __m256i fetch_four(const Next& next,
-                                                                           const std::uint64_t* digests,
-                                                                           std::size_t first, std::size_t i) {
+BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline __m256i fetch_four(const Next& next, const std::uint64_t* digests,
+                                                                   std::size_t first, std::size_t i) {
   if constexpr (!in_fours<Next>) {
     return load(digests + i);
   } else if constexpr (requires(const Next& source) { source.keys.front() + 1U; }) {

@@ -6,6 +6,9 @@
 // program is compiled for, as the namespace of its kernels, unless the program must find out what it runs on.
 #pragma once
 
+// Of the parts of a loop: they cost nothing, and carry their vectors in registers.
+#define BLOOMERY_ALWAYS_INLINE __attribute__((always_inline))
+
 #if defined(__x86_64__)
 
 #define BLOOMERY_X86 1

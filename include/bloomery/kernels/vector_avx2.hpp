@@ -8,7 +8,7 @@
 
 namespace bloomery::kernels::avx2 {
 
-#define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 __attribute__((always_inline)) inline
+#define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
 BLOOMERY_INLINE __m256i load(const void* from) { return _mm256_loadu_si256(static_cast<const __m256i*>(from)); }
 BLOOMERY_INLINE void store(void* to, __m256i value) { _mm256_storeu_si256(static_cast<__m256i*>(to), value); }

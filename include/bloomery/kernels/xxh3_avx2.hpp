@@ -15,7 +15,7 @@
 
 namespace bloomery::kernels::avx2 {
 
-#define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 __attribute__((always_inline)) inline
+#define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
 // A key's bytes. Not a span: an array of spans is zeroed when it is made, which costs as much as hashing.
 struct byte_key {
