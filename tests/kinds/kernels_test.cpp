@@ -136,6 +136,19 @@ TEST(BatchHashing, TextOfEachLengthGivesTheDigestOfTheLibrary) {
   }
 }
 
+// Pointers and arrays of characters are text too, however much they look like numbers to a template.
+TEST(BatchHashing, TextInOtherTypesIsHashedAsOneByOne) {
+  const auto text = keys_of_length(20, 40, 411);
+  std::vector<const char*> pointers;
+  std::vector<std::array<char, 16>> arrays(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    pointers.push_back(text[i].c_str());
+    std::copy_n(text[i].begin(), 16, arrays[i].begin());
+  }
+  expect_batches_like_single_keys(pointers, 3);
+  expect_batches_like_single_keys(arrays, 3);
+}
+
 TEST(BatchHashing, IntegersAreHashedAsTheirEightBytes) {
   const auto keys = random_digests(411, 7);
   for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{5}, ~std::uint64_t{0}}) {

@@ -2,9 +2,9 @@
 //
 // A look-up goes in waves over a group of keys. A wave sends for the lines of the next probes of every key that is left,
 // then tests them and keeps the keys whose bits are set (by arithmetic, not by a branch that would be guessed wrong every
-// other time). The first two waves take one probe, the third two, and what is left is likely present and takes eight. So
+// other time). The first waves take two probes, and what is left after them is likely present and takes the rest. So
 // absent keys cost little more than the two lines that they need on average and present ones all k, and nobody knows
-// beforehand which they are.
+// beforehand which they are. A filter in the caches does without sending: the processor overlaps the loads by itself.
 // An insert needs all its lines: they are sent for some keys ahead, and keys are inserted in their order, so that what
 // counts as new is the same as one by one.
 //
@@ -20,7 +20,7 @@
 
 namespace bloomery::kernels {
 
-// Where the probes of a key go: see kinds/bloom.hpp. `Step` is 0 for 64-bit digests, which need not store it.
+// Where the probes of a key go: see kinds/bloom.hpp.
 struct bloom_step {
   static constexpr std::uint64_t multiplier = 0xd1342543de82ef95ULL;
   static std::uint64_t start(std::uint64_t digest) noexcept { return digest; }
@@ -69,8 +69,8 @@ struct bloom_keys {
     }
   }
 
-  // Tests the next probes of the keys that are left; those whose bits are all set move to the front and stay. Lines are
-  // sent for `ahead` keys ahead, unless that is 0.
+  // Tests the next probes of the keys that are left; those whose bits are all set move to the front and stay. Far:
+  // lines are sent for `ahead` keys ahead.
   template <bool Far>
   void test(const bloom_view view, unsigned probes, std::size_t ahead) noexcept {
     if constexpr (Far) {

@@ -14,7 +14,8 @@
 namespace bloomery::kernels {
 
 template <class Key>
-inline constexpr bool is_byte_key = bloomery::detail::text_key<Key> || bloomery::detail::byte_range_key<Key>;
+inline constexpr bool is_byte_key = (bloomery::detail::text_key<Key> ||
+                                     bloomery::detail::byte_range_key<Key>)&&!bloomery::detail::funnel_key<Key>;
 
 template <class H, class Key>
 struct digest_source {
@@ -54,7 +55,7 @@ BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline __m256i fetch_four(const Next& n
                                                                    std::size_t first, std::size_t i) {
   if constexpr (!in_fours<Next>) {
     return load(digests + i);
-  } else if constexpr (requires(const Next& source) { source.keys.front() + 1U; }) {
+  } else if constexpr (std::is_same_v<decltype(Next::keys), std::span<const std::uint64_t>>) {
     return xxh3_four_integers(load(next.keys.data() + first + i), all64(next.parts.flip8));
   } else {
     std::array<byte_key, 4> four;
