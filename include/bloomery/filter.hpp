@@ -72,7 +72,7 @@ class filter {
   requires erasable<K>
   bool erase(const Key& key) noexcept { return kind_.erase(digest(key)); }
 
-  // Batches of keys of one type: hashed in groups, then one batch call of the kind for each group.
+  // Batches of keys of one type: hashed while memory answers where the kind can, in groups before it is asked elsewhere.
   template <class Key>
   std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
     if constexpr (stream_kind<K>) {
@@ -199,7 +199,7 @@ class filter {
       if constexpr (sizeof(Digest) == 16) {
         for (std::size_t i = 0; i < size; ++i) digests[i] = digest_wide_of(hash_, keys[first + i]);
       } else {
-        for (std::size_t i = 0; i < size; ++i) digests[i] = digest(keys[first + i]);
+        kernels::digest_source<H, Key>{hash_, keys}(first, size, digests.data());
       }
       f(std::span<const Digest>(digests).first(size), first);
     }

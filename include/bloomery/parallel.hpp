@@ -8,9 +8,10 @@
 //
 // Look-ups share the keys out. Inserts do too where the kind is `partitioned`: each thread hashes a share of the keys and
 // sorts the digests by the part of the filter that they belong to, then each fills one part, in the order of the keys;
-// no two threads write to one line, so there is nothing to lock and nothing to wait for. This is faster than an atomic or
-// of every word from the second thread on (docs/performance.md). Other kinds are filled by one thread.
-// The sorting takes 8 bytes a key and thread for 65,536 keys a thread at a time; without that memory one thread fills.
+// no two threads write to one line, so there is nothing to lock and nothing to wait for. Three times as
+// fast as an atomic or of every word (docs/performance.md). Other kinds are filled by one thread.
+// The sorting takes 0.5 MiB times the square of the threads, from eight threads on 4 MiB a thread; without that memory
+// one thread fills.
 #pragma once
 
 #include <bloomery/core/threads.hpp>
@@ -20,47 +21,61 @@ namespace bloomery::parallel {
 
 namespace detail {
 
-inline constexpr std::size_t share = 65536;  // keys of a thread and a round; a multiple of 64
+// Keys of a thread and a round; a multiple of 64. The lists must hold them all, whatever part they fall into.
+constexpr std::size_t share_of(unsigned threads) noexcept { return threads <= 8 ? 65536 : 524288 / threads / 64 * 64; }
 
 inline unsigned threads_for(unsigned wish, std::size_t keys) noexcept {
   const unsigned most = wish == 0 ? machine_threads() : wish < most_threads ? wish : most_threads;
-  const std::size_t useful = (keys + share / 4 - 1) / (share / 4);
+  const std::size_t useful = (keys + 16383) / 16384;  // fewer keys are not worth a thread
   return useful < most ? (useful == 0 ? 1U : static_cast<unsigned>(useful)) : most;
 }
 
-// The digests of a round: from each thread, for each part, in the order of the keys.
+// The digests of a round: a list from each thread for each part, in the order of the keys.
 class sorted_digests {
  public:
   static result<sorted_digests> make(unsigned threads) noexcept {
-    auto memory =
-        aligned_buffer::make(std::size_t{threads} * threads * share * sizeof(std::uint64_t), "sorted digests");
-    if (!memory) return fail(memory.error());
     sorted_digests sorted;
-    sorted.memory_ = std::move(*memory);
     sorted.threads_ = threads;
+    const std::size_t bytes = std::size_t{threads} * threads * sorted.list_words() * sizeof(std::uint64_t);
+    auto memory = aligned_buffer::make(bytes, "sorted digests");
+    if (!memory) return fail(memory.error());
+    sorted.memory_ = std::move(*memory);
     return sorted;
   }
-  [[nodiscard]] std::uint64_t* list(unsigned thread, unsigned part) noexcept {
-    return reinterpret_cast<std::uint64_t*>(memory_.data()) + (std::size_t{thread} * threads_ + part) * share;
+  void clear(unsigned thread) noexcept {
+    for (unsigned part = 0; part < threads_; ++part) *list(thread, part) = 0;
+  }
+  void add(unsigned thread, unsigned part, std::uint64_t digest) noexcept {
+    std::uint64_t* count = list(thread, part);
+    count[head + (*count)++] = digest;
+  }
+  [[nodiscard]] std::span<const std::uint64_t> of(unsigned thread, unsigned part) noexcept {
+    const std::uint64_t* count = list(thread, part);
+    return {count + head, *count};
   }
 
  private:
+  static constexpr std::size_t head = 8;  // the first word is the count, in a line of its own
+
+  [[nodiscard]] std::size_t list_words() const noexcept { return head + share_of(threads_); }
+  [[nodiscard]] std::uint64_t* list(unsigned thread, unsigned part) noexcept {
+    return reinterpret_cast<std::uint64_t*>(memory_.data()) + (std::size_t{thread} * threads_ + part) * list_words();
+  }
+
   aligned_buffer memory_;
   unsigned threads_ = 0;
 };
 
 template <partitioned_kind K, class H, class Key, class Partition>
-void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Partition& parts,
-                std::uint64_t* const* lists, std::size_t* counts) noexcept {
+void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Partition& parts, unsigned thread,
+                sorted_digests& sorted) noexcept {
+  sorted.clear(thread);
   const kernels::digest_source<H, Key> source{into.hash(), keys};
   std::array<std::uint64_t, 64> room;
   for (std::size_t first = 0; first < keys.size(); first += room.size()) {
     const std::size_t size = keys.size() - first < room.size() ? keys.size() - first : room.size();
     const std::uint64_t* digests = source(first, size, room.data());
-    for (std::size_t i = 0; i < size; ++i) {
-      const unsigned part = parts.of(digests[i]);
-      lists[part][counts[part]++] = digests[i];
-    }
+    for (std::size_t i = 0; i < size; ++i) sorted.add(thread, parts.of(digests[i]), digests[i]);
   }
 }
 
@@ -89,21 +104,18 @@ std::uint64_t insert_batch(filter<K, H>& into, std::span<const Key> keys, unsign
     auto sorted = parts == 1 ? result<detail::sorted_digests>() : detail::sorted_digests::make(parts);
     if (parts == 1 || !sorted) return into.insert_batch(keys);
     const auto partition = into.kind().partition_into(parts);
-    std::array<std::array<std::size_t, most_threads>, most_threads> counts;
+    const std::size_t share = detail::share_of(parts);
     std::array<std::uint64_t, most_threads> inserted{};
-    for (std::size_t first = 0; first < keys.size(); first += detail::share * parts) {
+    for (std::size_t first = 0; first < keys.size(); first += share * parts) {
       const std::size_t left = keys.size() - first;
       run_on_threads(parts, [&](unsigned thread) {
-        std::array<std::uint64_t*, most_threads> lists;
-        for (unsigned part = 0; part < parts; ++part) lists[part] = sorted->list(thread, part);
-        for (unsigned part = 0; part < parts; ++part) counts[thread][part] = 0;
-        const std::size_t from = detail::share * thread < left ? detail::share * thread : left;
-        const std::size_t size = left - from < detail::share ? left - from : detail::share;
-        detail::sort_share(into, keys.subspan(first + from, size), partition, lists.data(), counts[thread].data());
+        const std::size_t from = share * thread < left ? share * thread : left;
+        const std::size_t size = left - from < share ? left - from : share;
+        detail::sort_share(into, keys.subspan(first + from, size), partition, thread, *sorted);
       });
       run_on_threads(parts, [&](unsigned part) {
         for (unsigned thread = 0; thread < parts; ++thread) {
-          inserted[part] += into.kind().insert_part({sorted->list(thread, part), counts[thread][part]});
+          inserted[part] += into.kind().insert_part(sorted->of(thread, part));
         }
       });
     }

@@ -22,12 +22,6 @@ BLOOMERY_INLINE __m256i multiply64(__m256i x, __m256i factor, __m256i swapped) {
   return _mm256_add_epi64(_mm256_mul_epu32(x, factor), upper);
 }
 
-// The high 64 bits of x * factor, for a factor below 2^32.
-BLOOMERY_INLINE __m256i multiply_high(__m256i x, __m256i factor) {
-  const __m256i low = _mm256_srli_epi64(_mm256_mul_epu32(x, factor), 32);
-  return _mm256_srli_epi64(_mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(x, 32), factor), low), 32);
-}
-
 #undef BLOOMERY_INLINE
 
 }  // namespace bloomery::kernels::avx2
