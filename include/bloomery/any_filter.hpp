@@ -19,6 +19,7 @@
 #include <bloomery/kinds.hpp>
 #include <memory>
 #include <new>
+#include <optional>
 
 namespace bloomery {
 
@@ -31,6 +32,7 @@ struct filter_stats {
   double fill = 0;
   double fpr_now = 0;
   std::uint64_t memory_bytes = 0;
+  std::optional<std::uint64_t> saturated{};  // counters that are stuck; only for kinds that have such
 };
 
 namespace detail {
@@ -53,7 +55,7 @@ struct filter_model {
                                    std::span<std::uint64_t> mask) const noexcept = 0;
   virtual result<void> may_contain(std::span<const digest128> digests,
                                    std::span<std::uint64_t> mask) const noexcept = 0;
-  virtual result<bool> erase(std::uint64_t digest) noexcept = 0;
+  virtual result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept = 0;
   virtual result<void> count(std::span<const std::uint64_t> digests,
                              std::span<std::uint64_t> counts) const noexcept = 0;
   // `other` is of the same kind.
@@ -115,7 +117,13 @@ class any_filter {
     if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
     return self_->may_contain(digests, mask);
   }
-  result<bool> erase(std::uint64_t digest) noexcept { return self_->erase(digest); }
+  // How many of the digests were there and are erased, one occurrence of each; kinds that do not erase refuse.
+  result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept { return self_->erase(digests); }
+  result<bool> erase(std::uint64_t digest) noexcept {
+    const auto erased = self_->erase({&digest, 1});
+    if (!erased) return fail(erased.error());
+    return *erased != 0;
+  }
   // How often the filter holds each digest; kinds that do not count refuse. `counts` is as long as `digests`.
   result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept {
     if (counts.size() < digests.size()) return fail(errc::bad_span, "the counts", {counts.size(), digests.size()});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
+#include <bloomery/kinds/batch.hpp>
 
 namespace bloomery {
 
@@ -17,13 +18,15 @@ inline failure cannot(const kind_info& kind, std::string_view what) noexcept {
 
 template <filter_kind K>
 filter_stats stats_of(const K& filter) noexcept {
-  return {.capacity_keys = filter.capacity_keys(),
-          .promised_fpr = filter.promised_fpr(),
-          .keys = filter.keys(),
-          .estimated_keys = filter.estimated_keys(),
-          .fill = filter.fill(),
-          .fpr_now = filter.fpr_now(),
-          .memory_bytes = filter.memory_bytes()};
+  filter_stats stats{.capacity_keys = filter.capacity_keys(),
+                     .promised_fpr = filter.promised_fpr(),
+                     .keys = filter.keys(),
+                     .estimated_keys = filter.estimated_keys(),
+                     .fill = filter.fill(),
+                     .fpr_now = filter.fpr_now(),
+                     .memory_bytes = filter.memory_bytes()};
+  if constexpr (saturating<K>) stats.saturated = filter.saturated();
+  return stats;
 }
 
 using filter_owner = std::unique_ptr<filter_model>;
@@ -57,17 +60,19 @@ struct in_memory final : filter_model {
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
     return ask_any(digests, mask);
   }
-  result<bool> erase(std::uint64_t digest) noexcept override {
+  result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override {
     if constexpr (erasable<K>) {
-      return filter.erase(digest);
+      if (auto fits = check_digest_width<std::uint64_t>(filter.shape().digest_bits); !fits) return fail(fits.error());
+      return erase_batch(filter, digests);
     } else {
-      static_cast<void>(digest);
+      static_cast<void>(digests);
       return cannot(K::info, "erase");
     }
   }
   result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
     if constexpr (countable<K>) {
-      for (std::size_t i = 0; i < digests.size(); ++i) counts[i] = filter.count(digests[i]);
+      if (auto fits = check_digest_width<std::uint64_t>(filter.shape().digest_bits); !fits) return fits;
+      count_batch(filter, digests, counts);
       return {};
     } else {
       static_cast<void>(digests);
@@ -165,7 +170,7 @@ struct in_file final : filter_model {
     static_cast<void>(mask);
     return cannot(K::info, "take 128-bit digests");
   }
-  result<bool> erase(std::uint64_t /*digest*/) noexcept override { return refused(); }
+  result<std::uint64_t> erase(std::span<const std::uint64_t> /*digests*/) noexcept override { return refused(); }
   result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
     if constexpr (countable<K>) {
       return file.count_batch(digests, counts);

@@ -26,6 +26,7 @@
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/kinds/batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/concurrent.hpp>
 
@@ -68,9 +69,14 @@ class filter {
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
     return with_digest(key, [&](auto digest) { return kind_.may_contain(digest); });
   }
+  // One occurrence of the key away; false, and nothing changes, when it is surely absent.
   template <class Key>
   requires erasable<K>
   bool erase(const Key& key) noexcept { return kind_.erase(digest(key)); }
+  // How often the key is there, as far as the kind can tell: 0 only when it is surely absent.
+  template <class Key>
+  requires countable<K>
+  [[nodiscard]] std::uint64_t count(const Key& key) const noexcept { return kind_.count(digest(key)); }
 
   // Batches of keys of one type: hashed while memory answers where the kind can, in groups before it is asked elsewhere.
   template <class Key>
@@ -90,6 +96,23 @@ class filter {
     }
     for_each_group(
         keys, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
+  }
+
+  // How many of the keys were there and are erased.
+  template <class Key>
+  std::uint64_t erase_batch(std::span<const Key> keys) noexcept requires erasable<K> {
+    std::uint64_t erased = 0;
+    run_groups<std::uint64_t>(
+        keys, [&](auto digests, std::size_t /*first*/) { erased += bloomery::erase_batch(kind_, digests); });
+    return erased;
+  }
+  // How often each key is there; `counts` holds keys.size() numbers.
+  template <class Key>
+  requires countable<K>
+  void count_batch(std::span<const Key> keys, std::span<std::uint64_t> counts) const noexcept {
+    run_groups<std::uint64_t>(keys, [&](auto digests, std::size_t first) {
+      bloomery::count_batch(kind_, digests, counts.subspan(first, digests.size()));
+    });
   }
 
   // The indexes of the keys that may be present; `selection` holds keys.size() of them. How many there are.

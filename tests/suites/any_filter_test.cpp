@@ -48,6 +48,10 @@ class AnyMappedFilter : public AnyFilter<K> {};
 TYPED_TEST_SUITE(AnyMappedFilter, kinds_with<is_mapped_where_it_lies>, kind_name);
 
 template <class K>
+class AnyMappedCounts : public AnyFilter<K> {};
+TYPED_TEST_SUITE(AnyMappedCounts, kinds_with<counts_in_the_file>, kind_name);
+
+template <class K>
 class AnyHashedFilter : public AnyFilter<K> {};
 TYPED_TEST_SUITE(AnyHashedFilter, kinds_with<is_approximate>, kind_name);
 
@@ -117,6 +121,38 @@ TYPED_TEST(AnyMappedFilter, AMappedFilterIsReadOnlyAndSaysSo) {
   EXPECT_TRUE(copy->insert(digests));
 }
 
+TYPED_TEST(AnyMappedCounts, AreThoseOfTheFilterInMemoryAndADamagedChunkIsAnError) {
+  const temporary_folder folder;
+  auto filter = this->make(10'000);
+  digest_source source(6);
+  const auto digests = source.take(5000);
+  ASSERT_TRUE(filter.insert(digests));
+  ASSERT_TRUE(filter.insert(std::span(digests).first(2000)));
+  ASSERT_TRUE(filter.save(folder.file("f").c_str()));
+  std::vector<std::uint64_t> expected(digests.size());
+  std::vector<std::uint64_t> counts(digests.size());
+  ASSERT_TRUE(filter.count(digests, expected));
+  auto opened = any_filter::open(folder.file("f").c_str());
+  ASSERT_TRUE(opened);
+  ASSERT_TRUE(opened->is_mapped());
+  ASSERT_TRUE(opened->count(digests, counts));
+  EXPECT_EQ(counts, expected);
+  EXPECT_EQ(opened->stats()->saturated, filter.stats()->saturated);
+  {
+    std::fstream file(folder.file("f"), std::ios::in | std::ios::out | std::ios::binary);
+    const auto middle = static_cast<std::streamoff>(std::filesystem::file_size(folder.file("f")) / 2);
+    file.seekg(middle);
+    const int byte = file.get();
+    file.seekp(middle);
+    file.put(static_cast<char>(byte ^ 0x10));
+  }
+  auto damaged = any_filter::open(folder.file("f").c_str());
+  ASSERT_TRUE(damaged);
+  const auto counted = damaged->count(digests, counts);
+  ASSERT_FALSE(counted);
+  EXPECT_EQ(counted.error().code, errc::chunk_damaged);
+}
+
 TYPED_TEST(AnyFilter, EveryTruncationAndEveryFlippedByteIsAnError) {
   auto filter = this->make(8);
   digest_source source(2);
@@ -183,6 +219,27 @@ TYPED_TEST(AnyFilter, WhatAKindCannotDoIsRefusedByName) {
   std::vector<std::uint64_t> none;
   const std::vector<std::uint64_t> some(3);
   EXPECT_EQ(filter.may_contain(some, none).error().code, errc::bad_span);
+}
+
+TYPED_TEST(AnyFilter, ErasesManyAtOnceOrRefusesByName) {
+  auto filter = this->make();
+  digest_source source(5);
+  const auto digests = source.take(300);
+  ASSERT_TRUE(filter.insert(std::span(digests).first(200)));
+  const auto erased = filter.erase(std::span(digests).subspan(100));
+  if constexpr (erasable<TypeParam>) {
+    ASSERT_TRUE(erased) << describe(erased.error()).c_str();
+    EXPECT_EQ(*erased, 100U);
+    EXPECT_FALSE(*filter.erase(digests[150]));
+    expect_all(filter, {digests.begin(), digests.begin() + 100});
+    const auto stats = filter.stats();
+    ASSERT_TRUE(stats);
+    EXPECT_EQ(stats->keys.keys, 100U);
+  } else {
+    ASSERT_FALSE(erased);
+    EXPECT_EQ(erased.error().code, errc::unsupported);
+    EXPECT_NE(describe(erased.error()).view().find(TypeParam::info.name), std::string_view::npos);
+  }
 }
 
 TYPED_TEST(AnyFilter, CountsAsTheKindDoesOrRefusesByName) {

@@ -250,6 +250,58 @@ TYPED_TEST(Erasable, EraseRemovesOnlyTheKey) {
   for (std::size_t i = 8; i < keys.size(); ++i) ASSERT_TRUE(filter.may_contain(keys[i]));
 }
 
+TYPED_TEST(Erasable, WhatIsSurelyAbsentIsRefusedAndNothingChanges) {
+  auto filter = make_filter<TypeParam>(1000);
+  digest_source digests(12);
+  filter.insert_batch(digests.take(1000));
+  auto before = filter.clone();
+  ASSERT_TRUE(before);
+  for (const std::uint64_t digest : digests.take(5000)) {
+    if (!filter.may_contain(digest)) {
+      ASSERT_FALSE(filter.erase(digest));
+    }
+  }
+  EXPECT_TRUE(filter == *before);
+  EXPECT_EQ(filter.keys().keys, before->keys().keys);
+}
+
+TYPED_TEST(Erasable, WhatIsErasedCanComeBackAndBatchesEraseAsOneByOne) {
+  for (const std::size_t count : {0U, 1U, 11U, 12U, 13U, 1000U}) {
+    auto filter = make_filter<TypeParam>(2000);
+    digest_source digests(13);
+    const auto kept = digests.take(500);
+    const auto gone = digests.take(count);
+    filter.insert_batch(kept);
+    const auto before = filter.clone();
+    filter.insert_batch(gone);
+    auto one_by_one = filter.clone();
+    std::uint64_t erased = 0;
+    for (const std::uint64_t digest : gone) erased += one_by_one->erase(digest) ? 1U : 0U;
+    EXPECT_EQ(erased, count);
+    EXPECT_EQ(erase_batch(filter, gone), count);
+    EXPECT_TRUE(filter == *one_by_one);
+    for (const std::uint64_t digest : kept) ASSERT_TRUE(filter.may_contain(digest));
+    if (count == 0) continue;
+    EXPECT_EQ(filter.insert(gone[0]), insert_result::inserted);
+    EXPECT_TRUE(filter.may_contain(gone[0]));
+  }
+}
+
+TYPED_TEST(Countable, BatchesCountAsOneByOne) {
+  for (const std::size_t count : {0U, 1U, 11U, 12U, 13U, 1000U}) {
+    auto filter = make_filter<TypeParam>(1000);
+    digest_source digests(14);
+    auto keys = digests.take(count);
+    filter.insert_batch(keys);
+    filter.insert_batch(std::span(keys).first(count / 2));
+    const auto absent = digests.take(count);
+    keys.insert(keys.end(), absent.begin(), absent.end());
+    std::vector<std::uint64_t> counts(keys.size(), 99);
+    count_batch(filter, keys, counts);
+    for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ(counts[i], filter.count(keys[i])) << i;
+  }
+}
+
 TYPED_TEST(Countable, CountIsZeroOnlyForAbsentKeys) {
   auto filter = make_filter<TypeParam>(1000);
   digest_source digests(11);

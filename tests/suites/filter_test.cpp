@@ -13,6 +13,10 @@ template <class K>
 class KeyedFilter : public testing::Test {};
 TYPED_TEST_SUITE(KeyedFilter, kinds_with<is_approximate>, kind_name);
 
+template <class K>
+class KeyedConcurrentFilter : public testing::Test {};
+TYPED_TEST_SUITE(KeyedConcurrentFilter, kinds_with<takes_many_writers_of_any_key>, kind_name);
+
 TYPED_TEST(KeyedFilter, TakesKeysOfManyTypes) {
   auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.001});
   ASSERT_TRUE(seen);
@@ -59,7 +63,7 @@ TYPED_TEST(KeyedFilter, SelectionsAgreeWithMasks) {
   EXPECT_EQ(selection, expected);
 }
 
-TYPED_TEST(KeyedFilter, ConcurrentWritersInsertTheSameBits) {
+TYPED_TEST(KeyedConcurrentFilter, WritersInsertTheSameBits) {
   for (const double fpr : {0.01, 1e-6}) {
     auto shared = filter<TypeParam>::make({.keys = 4000, .fpr = fpr});
     auto alone = filter<TypeParam>::make({.keys = 4000, .fpr = fpr});

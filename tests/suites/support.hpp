@@ -51,9 +51,17 @@ struct counts {
   template <class K>
   static constexpr bool of = countable<K>;
 };
+struct counts_in_the_file {
+  template <class K>
+  static constexpr bool of = countable<K>&& mappable<K>;
+};
 struct takes_many_writers {
   template <class K>
   static constexpr bool of = concurrent_kind<K>;
+};
+struct takes_many_writers_of_any_key {
+  template <class K>
+  static constexpr bool of = concurrent_kind<K> && !K::info.integer_keys;
 };
 struct is_mapped_where_it_lies {
   template <class K>

@@ -30,7 +30,8 @@ inline failure fail_number(errc code, double value, std::array<std::uint64_t, 4>
   return fail(code, text.data(), number);
 }
 
-// Expected outcomes of an insert. `present` means that nothing changed: the key was there, or collides with what was.
+// Expected outcomes of an insert. `inserted`: the key was surely absent before. `present`: it was there, or collides with
+// what was; sets are as they were, and kinds that count have counted it. `full`: it is not in the filter.
 enum class insert_result : std::uint8_t { inserted, present, full };
 
 }  // namespace bloomery

@@ -22,6 +22,7 @@
 #include <bloomery/file/header.hpp>
 #include <bloomery/file/load.hpp>
 #include <bloomery/file/mapping.hpp>
+#include <bloomery/kinds/batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -92,15 +93,14 @@ class mapped {
     return ask_batch(digests, mask);
   }
 
-  // As K::count for each digest.
+  // As K::count for each digest. When it fails, there are no counts.
   result<void> count_batch(std::span<const std::uint64_t> digests,
                            std::span<std::uint64_t> counts) const noexcept requires countable<K> {
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      if (!known_whole()) {
-        if (auto whole = check_touched(digests[i]); !whole) return whole;
-      }
-      counts[i] = filter_.count(digests[i]);
+    if (auto fits = check_digest_width<std::uint64_t>(header_.shape.digest_bits); !fits) return fits;
+    for (std::size_t i = 0; !known_whole() && i < digests.size(); ++i) {
+      if (auto whole = check_touched(digests[i]); !whole) return whole;
     }
+    bloomery::count_batch(filter_, digests, counts);
     return {};
   }
 

@@ -28,6 +28,7 @@ struct kind_info {
   bool grows = false;         // takes any number of keys
   bool integer_keys = false;  // digests are the keys themselves (hash `identity`)
   bool wide_digests = false;  // can take 128-bit digests
+  unsigned cell_bits = 1;     // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
 };
 
 // Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.
@@ -49,8 +50,8 @@ struct filter_params {
 struct stored_shape {
   std::uint64_t capacity_keys = 0;
   double fpr = 0;          // promised at capacity
-  std::uint64_t keys = 0;  // inserts that changed something
-  bool keys_exact = true;  // false after a merge, fold or intersection: `keys` is then an estimate
+  std::uint64_t keys = 0;  // inserts of keys that were surely absent
+  bool keys_exact = true;  // false after a merge, fold or intersection, in some kinds after an erase: then an estimate
   unsigned digest_bits = 64;
   std::array<std::uint64_t, 8> field{};  // the kind's own numbers; unused ones are 0
 };
@@ -127,6 +128,7 @@ concept foldable = filter_kind<K> && requires(const K constant, std::uint64_t fa
   { constant.fold_units() } -> std::same_as<std::uint64_t>;
 };
 
+// Kinds that can take a key out again: one occurrence of it. False, and nothing changes, when it is surely absent.
 template <class K>
 concept erasable = filter_kind<K> && requires(K filter, std::uint64_t digest) {
   { filter.erase(digest) } -> std::same_as<bool>;
@@ -136,6 +138,12 @@ concept erasable = filter_kind<K> && requires(K filter, std::uint64_t digest) {
 template <class K>
 concept countable = filter_kind<K> && requires(const K constant, std::uint64_t digest) {
   { constant.count(digest) } -> std::same_as<std::uint64_t>;
+};
+
+// Kinds whose counters end at a most and stay there: how many have.
+template <class K>
+concept saturating = filter_kind<K> && requires(const K constant) {
+  { constant.saturated() } -> std::same_as<std::uint64_t>;
 };
 
 // Kinds that many threads may write and ask at once; see kinds/concurrent.hpp for the contract.

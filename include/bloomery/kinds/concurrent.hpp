@@ -22,6 +22,7 @@
 // How: every word is set by an atomic or (relaxed) and read by an atomic load, which on x86 is a plain load.
 #pragma once
 
+#include <bloomery/kinds/batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <cstdint>
 #include <span>
@@ -46,11 +47,8 @@ class concurrent_writer {
   // How many of the digests changed something. Their lines are sent for ahead, so this is faster than one by one.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     const std::uint64_t before = inserted_;
-    for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) send_for(digests[i]);
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      if (i + ahead < digests.size()) send_for(digests[i + ahead]);
-      insert(digests[i]);
-    }
+    for_each_ahead<access::write>(*filter_, digests,
+                                  [this](std::size_t /*i*/, std::uint64_t digest) { insert(digest); });
     return inserted_ - before;
   }
   template <class Digest>
@@ -65,16 +63,6 @@ class concurrent_writer {
   }
 
  private:
-  static constexpr std::size_t ahead = 12;
-
-  void send_for(std::uint64_t digest) const noexcept {
-    if constexpr (mappable<K>) {
-      const std::byte* memory = filter_->payload().data();
-      filter_->for_each_touched(
-          digest, [memory](std::uint64_t first, std::uint64_t /*size*/) { __builtin_prefetch(memory + first, 1); });
-    }
-  }
-
   K* filter_;
   std::uint64_t inserted_ = 0;
 };

@@ -1,0 +1,56 @@
+// kinds/batch.hpp: erasing and counting many digests at once, for every kind that can do it with one.
+//
+//     std::uint64_t erased = bloomery::erase_batch(filter, digests);
+//     bloomery::count_batch(filter, digests, counts);
+//
+// The memory of a digest is sent for some digests ahead, where the kind says which it is (for_each_touched).
+#pragma once
+
+#include <bloomery/kinds/concept.hpp>
+#include <cstdint>
+#include <span>
+
+namespace bloomery {
+
+// Why memory is sent for: other processors keep a line that is only read.
+enum class access : std::uint8_t { read = 0, write = 1 };
+
+// Asks memory for what an operation on the digest will touch.
+template <access For, filter_kind K>
+void send_for(const K& filter, std::uint64_t digest) noexcept {
+  if constexpr (mappable<K>) {
+    const std::byte* memory = filter.payload().data();
+    filter.for_each_touched(digest, [memory](std::uint64_t first, std::uint64_t /*size*/) {
+      __builtin_prefetch(memory + first, static_cast<int>(For));
+    });
+  }
+}
+
+// Calls f(index, digest) for every digest in its order, each some time after its memory was sent for.
+template <access For, filter_kind K, class F>
+void for_each_ahead(const K& filter, std::span<const std::uint64_t> digests, F&& f) noexcept {
+  constexpr std::size_t ahead = 12;
+  for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) send_for<For>(filter, digests[i]);
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    if (i + ahead < digests.size()) send_for<For>(filter, digests[i + ahead]);
+    f(i, digests[i]);
+  }
+}
+
+// How many of the digests were there and are erased; a digest that comes twice is erased twice.
+template <erasable K>
+std::uint64_t erase_batch(K& filter, std::span<const std::uint64_t> digests) noexcept {
+  std::uint64_t erased = 0;
+  for_each_ahead<access::write>(
+      filter, digests, [&](std::size_t /*i*/, std::uint64_t digest) { erased += filter.erase(digest) ? 1U : 0U; });
+  return erased;
+}
+
+// How often the filter holds each digest; `counts` is as long as `digests`.
+template <countable K>
+void count_batch(const K& filter, std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) noexcept {
+  for_each_ahead<access::read>(filter, digests,
+                               [&](std::size_t i, std::uint64_t digest) { counts[i] = filter.count(digest); });
+}
+
+}  // namespace bloomery
