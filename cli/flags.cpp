@@ -25,7 +25,7 @@ constexpr std::array rows = {
     flag_row{flag::kind, "kind", "", type::kind_name, "KIND", "",
              "kind of filter; see 'bloomery kinds'", on_build | on_plan | on_bench, size},
     flag_row{flag::layout, "layout", "", type::text, "LAYOUT", "",
-             "layout of kind blocked: split64 or split32 (Parquet's)", on_build | on_plan, size},
+             "layout: split64 or split32 (Parquet's) for kind blocked, spread or line (faster) for counting", on_build | on_plan, size},
     flag_row{flag::bits_per_key, "bits-per-key", "", type::real, "B", "",
              "size by bits per key instead of by false-positive rate", on_build | on_plan, size},
     flag_row{flag::memory, "mem", "", type::bytes, "SIZE", "",

@@ -90,6 +90,8 @@ outcome<int> run(const options& given) {
 
 constexpr std::array examples = {
     example{"bloomery count --u64 ids.bloom ids.txt", "each line behind how often its integer is in the filter"},
+    example{"bloomery count words.bloom words.txt | sort -rn",
+            "most frequent first, of a filter built with --kind counting"},
     example{"bloomery count --u64 ids.bloom < ids.txt | grep -v ^0", "only those that are in it"},
 };
 
@@ -105,7 +107,9 @@ const verb count_verb = {
         "Prints each line of KEYFILES, or of standard input, behind a number and a tab: "
         "how often the filter FILE holds its key. "
         "It must be of a kind that counts: 'bloomery kinds' says which. "
-        "A set, such as kind bitmap, holds a key 0 times or once.\n\n"
+        "A set, such as kind bitmap, holds a key 0 times or once. "
+        "A filter with false positives, such as kind counting, may say more than is true, with the probability of a "
+        "false positive, and never less; its counters end at 15, which means 15 or more.\n\n"
         "With --json each line becomes an object on a line of its own: {\"line\":\"...\",\"count\":1}.",
     .examples = examples,
     .exit_codes = "0: at least one count is above 0; 1: none is; 2: error",

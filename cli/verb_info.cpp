@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <bloomery/file/codec.hpp>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -70,6 +69,7 @@ nlohmann::ordered_json as_json(const report& of) {
   out["keys_exact"] = of.stats.keys.exact;
   out["estimated_keys"] = of.stats.estimated_keys;
   out["fill"] = of.stats.fill;
+  if (of.stats.saturated) out["saturated"] = *of.stats.saturated;
   out["fpr_promised"] = of.stats.promised_fpr;
   out["fpr_now"] = of.stats.fpr_now;
   out["overfull"] = of.full.overfull;
@@ -90,13 +90,19 @@ std::string file_text(const report& of) {
   return out;
 }
 
-// An insert that finds all of its bits set changes nothing, so what was counted is a little less than what is in it.
+// An insert of a key that seems to be there is not counted, so what was counted is a little less than what is in it.
 std::string keys_text(const report& of) {
   const std::string estimate = with_commas(static_cast<std::uint64_t>(of.stats.estimated_keys + 0.5));
   if (of.kind().exact) return with_commas(of.stats.keys.keys);
   if (!of.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
-  return fmt::format("{} counted (inserts that changed it), {} estimated from the fill",
+  return fmt::format("{} counted (inserts of keys that were not in it), {} estimated from the fill",
                      with_commas(of.stats.keys.keys), estimate);
+}
+
+std::string saturated_text(std::uint64_t stuck) {
+  if (stuck == 0) return "none";
+  return fmt::format("{}, which stay as they are: keys that have only such cannot be removed",
+                     number_of(stuck, "counter"));
 }
 
 std::string as_text(const report& of, const painter& paint) {
@@ -118,6 +124,7 @@ std::string as_text(const report& of, const painter& paint) {
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
   }
   add_line(out, "fill", percent(of.stats.fill));
+  if (of.stats.saturated) add_line(out, "saturated", saturated_text(*of.stats.saturated));
   add_line(out, "FPR promised", of.kind().exact ? "0 (exact)" : rate_text(of.stats.promised_fpr));
   add_line(out, "FPR now", of.kind().exact ? "0 (exact)" : rate_text(of.stats.fpr_now));
   add_line(out, "memory", exact_size(of.stats.memory_bytes));
@@ -127,16 +134,26 @@ std::string as_text(const report& of, const painter& paint) {
   return out;
 }
 
-// The share of set bits in equal parts of the array, in the order of memory.
-std::vector<double> fill_of_parts(std::span<const std::byte> bytes, std::size_t parts) {
+// How many cells of a byte are in use: bits that are set, or counters above 0.
+unsigned cells_in_use(unsigned byte, unsigned cell_bits) {
+  unsigned used = 0;
+  for (unsigned mask = (1U << cell_bits) - 1; mask <= 0xffU; mask <<= cell_bits) used += (byte & mask) != 0 ? 1 : 0;
+  return used;
+}
+
+// The share of cells in use in equal parts of the array, in the order of memory.
+std::vector<double> fill_of_parts(std::span<const std::byte> bytes, std::size_t parts, unsigned cell_bits) {
+  std::array<std::uint8_t, 256> in_use{};
+  for (unsigned byte = 0; byte < 256; ++byte) in_use[byte] = static_cast<std::uint8_t>(cells_in_use(byte, cell_bits));
+  const double cells_a_byte = 8.0 / static_cast<double>(cell_bits);
   std::vector<double> shares;
   for (std::size_t part = 0; part < parts; ++part) {
     const std::size_t first = bytes.size() / parts * part + std::min(part, bytes.size() % parts);
     const std::size_t last = bytes.size() / parts * (part + 1) + std::min(part + 1, bytes.size() % parts);
-    std::uint64_t set = 0;
-    for (std::size_t i = first; i < last; ++i)
-      set += static_cast<std::uint64_t>(std::popcount(static_cast<unsigned char>(bytes[i])));
-    shares.push_back(last == first ? 0 : static_cast<double>(set) / (8.0 * static_cast<double>(last - first)));
+    std::uint64_t used = 0;
+    for (std::size_t i = first; i < last; ++i) used += in_use[std::to_integer<std::size_t>(bytes[i])];
+    shares.push_back(last == first ? 0
+                                   : static_cast<double>(used) / (cells_a_byte * static_cast<double>(last - first)));
   }
   return shares;
 }
@@ -150,7 +167,7 @@ outcome<std::string> picture(const options& given, const opened_filter& opened) 
   const chart_look look = look_of(given, STDOUT_FILENO);
   const std::size_t rows = std::clamp<std::size_t>(bytes->size() / columns, 1, most_rows);
   const std::size_t parts = std::min(rows * columns, bytes->size());
-  const auto shares = fill_of_parts(*bytes, parts);
+  const auto shares = fill_of_parts(*bytes, parts, opened.filter.info().cell_bits);
   const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
   std::string out = fmt::format("\n  fill of {} parts of the array, {} each, from 0 % (blank) to 100 % (full)\n", parts,
                                 human_size(bytes->size() / parts));

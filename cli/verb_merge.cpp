@@ -129,11 +129,21 @@ outcome<void> join_folded(const options& given, merged& so_far, const opened_fil
   return {};
 }
 
+// Whether they are of one layout, and what else a kind calls by a word.
+bool is_same_form(const any_filter& one, const any_filter& other) {
+  const named_values ours = one.describe();
+  const named_values theirs = other.describe();
+  return std::equal(ours.begin(), ours.end(), theirs.begin(),
+                    [](const named_value& a, const named_value& b) { return a.text == b.text; });
+}
+
 outcome<void> join(const options& given, merged& so_far, const opened_filter& next) {
   if (auto same = check_same_keys(so_far, next); !same) return same;
   const std::uint64_t ours = so_far.filter.fold_units();
   const std::uint64_t theirs = next.filter.fold_units();
-  if (ours != theirs && ours != 0 && theirs != 0) return join_folded(given, so_far, next);
+  if (ours != theirs && ours != 0 && theirs != 0 && is_same_form(so_far.filter, next.filter)) {
+    return join_folded(given, so_far, next);
+  }
   if (auto done = combine(given, so_far.filter, next.filter); !done) {
     return refuse(so_far, so_far.filter, next, next.filter, done.error());
   }

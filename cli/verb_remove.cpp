@@ -30,11 +30,9 @@ outcome<tally> erase_all(const options& given, filter_edit& edit) {
     const auto more = stream->next();
     if (!more) return failed(more.error());
     if (!*more) return so_far;
-    for (const std::uint64_t digest : stream->narrow()) {
-      const auto erased = edit.filter().erase(digest);
-      if (!erased) return fail_file(edit.name(), erased.error());
-      so_far.removed += *erased ? 1 : 0;
-    }
+    const auto erased = edit.filter().erase(stream->narrow());
+    if (!erased) return fail_file(edit.name(), erased.error());
+    so_far.removed += *erased;
     so_far.keys_read += stream->size();
     line.update(stream->reader().bytes_taken(), so_far.keys_read);
   }
@@ -44,9 +42,10 @@ outcome<void> report(const options& given, const filter_edit& edit, const tally&
   const auto held = edit.filter().stats();
   if (!held) return fail_file(edit.name(), held.error());
   if (!given.has(flag::json)) {
-    note(given, fmt::format("{}: {}, {} read, {} removed, {} absent; holds {}", edit.name(), edit.filter().info().name,
-                            number_of(counted.keys_read, "key"), with_commas(counted.removed),
-                            with_commas(counted.absent()), number_of(held->keys.keys, "key")));
+    note(given,
+         fmt::format("{}: {}, {} read, {} removed, {} absent; holds {}{}", edit.name(), edit.filter().info().name,
+                     number_of(counted.keys_read, "key"), with_commas(counted.removed), with_commas(counted.absent()),
+                     held->keys.exact ? "" : "about ", number_of(held->keys.keys, "key")));
     return {};
   }
   output out;
@@ -56,6 +55,7 @@ outcome<void> report(const options& given, const filter_edit& edit, const tally&
                   {"keys_removed", counted.removed},
                   {"keys_absent", counted.absent()},
                   {"keys", held->keys.keys},
+                  {"keys_exact", held->keys.exact},
                   {"file_bytes", size_of_file(edit.name())},
                   {"memory_bytes", held->memory_bytes}});
   return out.flush();
@@ -79,6 +79,7 @@ outcome<int> run(const options& given) {
 
 constexpr std::array examples = {
     example{"bloomery remove --u64 ids.bloom gone.txt", "the integers of gone.txt out of the filter"},
+    example{"bloomery remove coupons.bloom redeemed.txt", "out of a filter that was built with --kind counting"},
     example{"echo 42 | bloomery remove -q --u64 ids.bloom || echo 'was not in it'", "one key, by exit code"},
 };
 
@@ -94,7 +95,11 @@ const verb remove_verb = {
         "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE. "
         "It must be of a kind that can erase: 'bloomery kinds' says which. "
         "Nothing is removed for a key that is surely absent; the others are removed all the same. "
-        "A line that comes twice is two removals.\n\n"
+        "A line that comes twice is two removals, "
+        "and a key that was added twice to a filter that counts is there until its second removal. "
+        "Remove only keys that were added: "
+        "a filter with false positives cannot tell a key that merely seems to be there from one that is, "
+        "and removing it may take away keys that share its place.\n\n"
         "FILE is replaced at the end, in the form that it had. "
         "An error or a signal before that leaves it as it was. "
         "While one process changes it, others that want to are refused.",

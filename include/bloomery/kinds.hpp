@@ -8,13 +8,15 @@
 #include <bloomery/kinds/bitmap.hpp>
 #include <bloomery/kinds/blocked.hpp>
 #include <bloomery/kinds/bloom.hpp>
+#include <bloomery/kinds/counting.hpp>
 
 namespace bloomery {
 
 using kind_list = type_list<  //
     bloom,                    //
     blocked,                  //
-    bitmap                    //
+    bitmap,                   //
+    counting                  //
     >;
 
 // The kind with this name or id, or nullptr.

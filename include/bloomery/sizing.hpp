@@ -84,7 +84,8 @@ inline result<void> check(const size_request& request) noexcept {
 // The best k for n keys in m bits: FPR has one minimum over k, so walk downhill from the classic optimum.
 template <class Model>
 unsigned best_hashes(const Model& model, std::uint64_t keys, std::uint64_t bits) noexcept {
-  const double guess = static_cast<double>(bits) / static_cast<double>(keys) * std::log(2.0);
+  double guess = static_cast<double>(bits) / static_cast<double>(keys) * std::log(2.0);
+  if constexpr (requires { Model::cell_bits; }) guess /= static_cast<double>(Model::cell_bits);  // counters, not bits
   auto clamp = [&](double k) {
     if (!(k > model.min_hashes())) return model.min_hashes();
     if (k > model.max_hashes()) return model.max_hashes();

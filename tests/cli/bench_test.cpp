@@ -158,7 +158,7 @@ TEST_F(Bench, PlotDrawsTimeAgainstSizeOrBarsForOneSize) {
   EXPECT_TRUE(is_ascii(curves)) << "in a pipe";
   const std::string bars = run({"bench", "--quick", "--hash", "xxh3", "-n", "1000", "--plot"}).out;
   EXPECT_TRUE(contains(bars, "\nns per key: adding\n")) << bars;
-  EXPECT_TRUE(contains(bars, "\nblocked ##")) << bars;
+  EXPECT_TRUE(contains(bars, "blocked ##")) << bars;
 }
 
 TEST_F(Bench, ProgressIsShownOnRequestOnly) {

@@ -21,6 +21,21 @@ TEST_F(Count, PrintsEveryLineBehindItsCount) {
   EXPECT_EQ(counted.code, 0);
 }
 
+TEST_F(Count, OfAFilterThatCountsIsHowOftenTheKeyCameUpTo15) {
+  std::string lines = "rare\n";
+  for (int i = 0; i < 14; ++i) lines.append("often\n");
+  for (int i = 0; i < 40; ++i) lines.append("always\n");
+  build("words", lines, {"--kind", "counting", "-n", "1000"});
+  EXPECT_EQ(run({"count", "words"}, "always\noften\nrare\nnever\n").out, "15\talways\n14\toften\n1\trare\n0\tnever\n");
+  // What is stuck stays, and is said.
+  const auto before = json_of({"info", "--json", "words"});
+  EXPECT_EQ(before["saturated"], before["parameters"]["hash_functions"]);
+  ASSERT_EQ(run({"remove", "-q", "words"}, "always\noften\n").code, 0);
+  EXPECT_EQ(run({"count", "words"}, "always\noften\n").out, "15\talways\n13\toften\n");
+  EXPECT_TRUE(
+      contains(run({"info", "words"}).out, "saturated      " + before["saturated"].dump() + " counters, which stay"));
+}
+
 TEST_F(Count, ExitsWith1WhenNoCountIsAbove0) {
   EXPECT_EQ(run({"count", "--u64", "set"}, "101\n").code, 1);
   EXPECT_EQ(run({"count", "--u64", "set"}, "").code, 1);
@@ -66,13 +81,18 @@ TEST_F(Count, ReadsTheFilterFromStandardInput) {
 }
 
 TEST_F(Count, KindsThatCannotAreRefusedWithTheNamesOfThoseThatCan) {
+  std::string able;
+  bloomery::for_each_type(bloomery::kind_list{}, [&](auto tag) {
+    using kind = typename decltype(tag)::type;
+    if (bloomery::countable<kind>) able.append(able.empty() ? "" : ", ").append(kind::info.name);
+  });
   bloomery::for_each_type(bloomery::kind_list{}, [&](auto tag) {
     using kind = typename decltype(tag)::type;
     if (bloomery::countable<kind>) return;
     const std::string name(kind::info.name);
     build(name, "a\n", {"--kind", name, "-n", "100"});
     expect_error({"count", name},
-                 "bloomery: " + name + ": is of kind " + name + ", which cannot count keys; kinds that can: bitmap",
+                 "bloomery: " + name + ": is of kind " + name + ", which cannot count keys; kinds that can: " + able,
                  "a\n");
   });
 }

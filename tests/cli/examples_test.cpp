@@ -26,10 +26,10 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
          {"logs", ".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"}) {
       std::filesystem::create_directories(path(folder));
     }
-    for (const char* name : {"urls.txt", "users.txt", "huge.txt", "a.txt"}) write(name, numbers(1, 500));
+    for (const char* name : {"urls.txt", "users.txt", "huge.txt", "a.txt", "words.txt"}) write(name, numbers(1, 500));
     for (const char* name : {"today.txt", "new.txt", "ids.txt"}) write(name, numbers(400, 900));
     write("other.txt", numbers(5000, 9000));
-    write("gone.txt", numbers(1, 3));
+    for (const char* name : {"gone.txt", "redeemed.txt"}) write(name, numbers(1, 3));
     write("people.csv", "name,email\nA,a@example.org\nB,b@example.org\n");
     write("secret.key", "0123456789abcdef");
     write("access.log", "10.0.0.1 GET /\n10.0.0.2 GET /\n10.0.0.1 GET /a\n");
@@ -38,6 +38,7 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
       build(std::string(name) + ".bloom", numbers(1, 1000), {"-n", "2000"});
     }
     build("ids.bloom", numbers(1, 1000), {"--kind", "bitmap", "--u64"});
+    for (const char* name : {"coupons.bloom", "words.bloom"}) build(name, numbers(1, 1000), {"--kind", "counting"});
   }
 
   void program(const std::string& name, const std::string& text) const {

@@ -126,6 +126,11 @@ TEST_F(Info, PlotDrawsTheFill) {
     return std::count(text.begin() + static_cast<std::ptrdiff_t>(first), text.end(), ' ');
   };
   EXPECT_GT(blanks(sparse), blanks(full) + 300);
+  // Cells in use, not bits: at its capacity half of the counters are above 0, and a sixth of their bits is set.
+  build("counters", numbers(1, 20000), {"--kind", "counting"});
+  const std::string counters = run({"info", "--plot", "counters"}).out;
+  const std::string emptiest = counters.substr(counters.find("emptiest part ") + 14);
+  EXPECT_GT(std::stod(emptiest), 35.0) << emptiest;
   build("bits", numbers(1, 10), {"--kind", "bitmap", "--u64"});
   EXPECT_TRUE(contains(run({"info", "--plot", "bits"}).out, "kind bitmap has no bit array to draw"));
 }

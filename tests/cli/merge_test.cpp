@@ -161,6 +161,19 @@ TEST_F(Merge, SaysWhatDiffers) {
   EXPECT_EQ(names(), there);
 }
 
+TEST_F(Merge, AddsUpWhatFiltersCount) {
+  const std::vector<std::string> how = {"--kind", "counting", "-n", "3000"};
+  build("a", numbers(1, 2000), how);
+  build("b", numbers(1001, 3000), how);
+  ASSERT_EQ(run({"merge", "-q", "-o", "f", "a", "b"}).code, 0);
+  EXPECT_EQ(run({"count", "f"}, "7\n1500\n2900\n").out, "1\t7\n2\t1500\n1\t2900\n");
+  EXPECT_EQ(run({"query", "-c", "f"}, numbers(1, 3000)).out, "3000\n");
+  build("line", numbers(1, 10), {"--kind", "counting", "-n", "3000", "--layout", "line"});
+  const ran layouts = run({"merge", "-o", "g", "a", "line"});
+  EXPECT_EQ(layouts.code, 2);
+  EXPECT_TRUE(contains(layouts.err, "their layouts differ (spread and line); layout spread and line")) << layouts.err;
+}
+
 TEST_F(Merge, WarnsWhenTheResultBreaksItsPromise) {
   build("a", numbers(1, 1000), {"-n", "1000"});
   build("b", numbers(1001, 2000), {"-n", "1000"});

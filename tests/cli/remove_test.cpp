@@ -58,7 +58,29 @@ TEST_F(Remove, JsonIsOneObjectAndQuietSaysNothing) {
   EXPECT_EQ(quiet.out + quiet.err, "");
 }
 
+TEST_F(Remove, TakesOneOccurrenceOutOfAFilterThatCounts) {
+  for (const char* layout : {"spread", "line"}) {
+    build("coupons", numbers(1, 1000) + numbers(1, 10),
+          {"--kind", "counting", "--layout", layout, "-n", "2000", "-p", "1e-5"});
+    const ran removed = run({"remove", "coupons"}, "3\n500\nnot there\n");
+    EXPECT_EQ(removed.code, 1);
+    EXPECT_EQ(removed.err, "coupons: counting, 3 keys read, 2 removed, 1 absent; holds about 999 keys\n");
+    EXPECT_EQ(run({"query", "-v", "coupons"}, numbers(1, 1000)).out, "500\n");
+    EXPECT_EQ(run({"count", "coupons"}, "1\n3\n500\n").out, "2\t1\n1\t3\n0\t500\n");
+    const auto object = json_of({"remove", "--json", "coupons"}, "3\n");
+    EXPECT_EQ(object["keys_removed"], 1);
+    EXPECT_EQ(object["keys_exact"], false);
+    EXPECT_EQ(run({"query", "coupons"}, "3\n").code, 1);
+    std::filesystem::remove(path("coupons"));
+  }
+}
+
 TEST_F(Remove, KindsThatCannotAreRefusedWithTheNamesOfThoseThatCan) {
+  std::string able;
+  bloomery::for_each_type(bloomery::kind_list{}, [&](auto tag) {
+    using kind = typename decltype(tag)::type;
+    if (bloomery::erasable<kind>) able.append(able.empty() ? "" : ", ").append(kind::info.name);
+  });
   bloomery::for_each_type(bloomery::kind_list{}, [&](auto tag) {
     using kind = typename decltype(tag)::type;
     if (bloomery::erasable<kind>) return;
@@ -66,7 +88,7 @@ TEST_F(Remove, KindsThatCannotAreRefusedWithTheNamesOfThoseThatCan) {
     build(name, "a\n", {"--kind", name, "-n", "100"});
     const std::string before = read(name);
     expect_error({"remove", name},
-                 "bloomery: " + name + ": is of kind " + name + ", which cannot remove keys; kinds that can: bitmap",
+                 "bloomery: " + name + ": is of kind " + name + ", which cannot remove keys; kinds that can: " + able,
                  "a\n");
     EXPECT_TRUE(read(name) == before);
   });

@@ -67,6 +67,11 @@ TEST(Golden, BlockedIsReadAndWrittenAgain) {
   expect_golden<blocked>("blocked-split32.bloom");
 }
 
+TEST(Golden, CountingIsReadAndWrittenAgain) {
+  expect_golden<counting>("counting.bloom");
+  expect_golden<counting>("counting-line.bloom");
+}
+
 TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
 
 TEST(Golden, EveryKindHasAFile) {

@@ -40,6 +40,7 @@ struct bloom_view {
   std::uint64_t bits = 0;
   unsigned hashes = 0;
 
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return bits / 8; }
   [[nodiscard]] std::uint64_t bit(std::uint64_t position) const noexcept {
     return little_endian(words[position / 64]) >> (position % 64) & 1U;
   }
@@ -60,7 +61,8 @@ struct bloom_keys {
     return bloom_step::add(digests[key]);
   }
   // Sends for the lines of the next probes of the n-th key that is left.
-  void send_for(const bloom_view view, std::size_t n, unsigned probes) const noexcept {
+  template <class View>
+  void send_for(const View view, std::size_t n, unsigned probes) const noexcept {
     const std::uint64_t add = add_of(left[n]);
     std::uint64_t next = x[left[n]];
     for (unsigned i = 0; i < probes; ++i) {
@@ -71,8 +73,8 @@ struct bloom_keys {
 
   // Tests the next probes of the keys that are left; those whose bits are all set move to the front and stay. Far:
   // lines are sent for `ahead` keys ahead.
-  template <bool Far>
-  void test(const bloom_view view, unsigned probes, std::size_t ahead) noexcept {
+  template <bool Far, class View>
+  void test(const View view, unsigned probes, std::size_t ahead) noexcept {
     if constexpr (Far) {
       for (std::size_t n = 0; n < ahead && n < count; ++n) send_for(view, n, probes);
     }
@@ -97,8 +99,8 @@ struct bloom_keys {
   }
 };
 
-template <class Digest, bool Far, class Next>
-void bloom_ask_all(const bloom_view view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+template <class Digest, bool Far, class View, class Next>
+void bloom_ask_all(const View view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
   constexpr std::size_t group = bloom_keys<Digest>::group;
   constexpr unsigned careful = Far ? 4 : 2;  // so many probes are made two at a time
   std::array<Digest, group> room;
@@ -129,10 +131,10 @@ void bloom_ask_all(const bloom_view view, std::size_t count, Next& next, std::ui
   }
 }
 
-// `next` gives digests as stream_kind says.
-template <class Digest, class Next>
-void bloom_ask(const bloom_view& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
-  if (view.bits / 8 <= near_bytes) return bloom_ask_all<Digest, false>(view, count, next, mask);
+// `next` gives digests as stream_kind says. A view is a bloom_view, or what has its members: other cells than bits.
+template <class Digest, class View, class Next>
+void bloom_ask(const View& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+  if (view.size_bytes() <= near_bytes) return bloom_ask_all<Digest, false>(view, count, next, mask);
   bloom_ask_all<Digest, true>(view, count, next, mask);
 }
 
