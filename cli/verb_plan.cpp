@@ -60,6 +60,7 @@ std::string abilities(const plan_row& row) {
 
 // The short form for the column: the first word, with k as its number.
 std::string lines_column(const plan_row& row) {
+  if (row.plan->lines != 0) return std::to_string(row.plan->lines);
   const std::string_view first = row.info->lines.substr(0, row.info->lines.find(' '));
   return first == "k" ? std::to_string(row.plan->hashes) : std::string(first);
 }
@@ -93,7 +94,7 @@ void write_table(output& out, const planned& all, const painter& paint) {
   for (const plan_row& row : all.rows) {
     if (!row.fits()) continue;
     write_row(out, all, row, paint);
-    if (row.info->lines.find(' ') != std::string_view::npos) {
+    if (row.plan->lines == 0 && row.info->lines.find(' ') != std::string_view::npos) {
       footnotes.append(fmt::format("; {}: {}", row.info->name, row.info->lines));
     }
     if (row.info->exact) {
@@ -124,7 +125,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["hashes"] = plan.hashes;
   out["expected_fpr"] = plan.fpr;
   out["digest_bits"] = plan.digest_bits;
-  out["cache_lines_per_query"] = row.info->lines;
+  out["cache_lines_per_query"] = plan.lines != 0 ? std::to_string(plan.lines) : std::string(row.info->lines);
   out["exact"] = row.info->exact;
   out["merges"] = row.merges;
   out["erases"] = row.erases;

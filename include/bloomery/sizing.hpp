@@ -35,6 +35,7 @@ struct size_plan {
   double bits_per_key = 0;  // bits / keys
   std::uint64_t memory_bytes = 0;
   unsigned digest_bits = 64;  // 64, or 128 where n and p need more than 64 hash bits
+  unsigned lines = 0;         // cache lines that a look-up touches, where the layout decides; 0: as the kind says
 };
 
 inline constexpr std::uint64_t max_keys = std::uint64_t{1} << 56U;

@@ -65,6 +65,12 @@ TEST(Plan, GivesTheLibrarysFiguresFromKeysAndMemory) {
   expect_the_librarys_figures(plan, {.keys = 10'000'000, .memory_bytes = 32U << 20U});
 }
 
+TEST(Plan, GivesTheCacheLinesOfTheLayout) {
+  const std::vector<std::string> line = {"-n", "1M", "--kind", "counting", "--layout", "line"};
+  EXPECT_EQ(row_of(plan_json(line), "counting")["cache_lines_per_query"], "1");
+  EXPECT_EQ(row_of(plan_json({"-n", "1M"}), "counting")["cache_lines_per_query"], "k (1 with layout line)");
+}
+
 TEST(Plan, SolvesForTheKeysFromRateAndMemory) {
   const json plan = plan_json({"-p", "1%", "--mem", "1Gi"});
   expect_the_librarys_figures(plan, {.fpr = 0.01, .memory_bytes = 1U << 30U});

@@ -193,6 +193,7 @@ inline result<size_plan> counting::plan(const size_request& request, std::string
     return fail(errc::not_enough_hash_bits, "kind counting",
                 {solved->keys, sizing::hash_bits_needed(solved->keys, solved->fpr), 64});
   }
+  if (solved && *found == counter_layout::line) solved->lines = 1;
   return solved;
 }
 
