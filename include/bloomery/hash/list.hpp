@@ -10,6 +10,7 @@
 #include <bloomery/hash/highwayhash.hpp>
 #include <bloomery/hash/identity.hpp>
 #include <bloomery/hash/lookup3.hpp>
+#include <bloomery/hash/mum.hpp>
 #include <bloomery/hash/murmur3.hpp>
 #include <bloomery/hash/murmur64a.hpp>
 #include <bloomery/hash/siphash.hpp>
@@ -19,6 +20,6 @@
 namespace bloomery {
 
 using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
-                            siphash13, siphash24, highwayhash64, identity>;
+                            siphash13, siphash24, highwayhash64, identity, mum>;
 
 }  // namespace bloomery

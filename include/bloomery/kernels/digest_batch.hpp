@@ -1,14 +1,16 @@
 // kernels/digest_batch.hpp: the digests of many keys, hashed several at once.
 //
 // A digest_source gives for each key what digest_of(hash, key) gives, and is what the batch loops of the kinds take
-// (stream_kind in kinds/concept.hpp). With xxh3 and AVX2, integers and keys that are bytes are hashed four at once, and
-// the loops that can take fours inline that part, so that hashing fills the time in which memory answers. Any other
-// hash, instruction set or type of key is hashed one by one.
+// (stream_kind in kinds/concept.hpp). With AVX2, integers (xxh3, mum) and keys that are bytes (xxh3) are hashed four at
+// once, and the loops that can take fours inline that part, so that hashing fills the time in which memory answers. Any
+// other hash, instruction set or type of key is hashed one by one.
 #pragma once
 
 #include <bloomery/core/cpu.hpp>
 #include <bloomery/hash/key.hpp>
+#include <bloomery/hash/mum.hpp>
 #include <bloomery/hash/xxh3.hpp>
+#include <bloomery/kernels/mum_avx2.hpp>
 #include <bloomery/kernels/xxh3_avx2.hpp>
 
 namespace bloomery::kernels {
@@ -28,14 +30,49 @@ struct digest_source {
   }
 };
 
-// xxh3 of integers and of bytes, which have vector code.
-template <class Key>
-requires(std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>) struct digest_source<xxh3, Key> {
-  const xxh3& hash;
-  std::span<const Key> keys;
-  xxh3_short parts{hash.seed};
+// What the vector code wants to know of a hash, computed once for a batch.
+template <class H>
+struct batch_parts {};
+template <>
+struct batch_parts<xxh3> {
+  using type = xxh3_short;
+  static xxh3_short of(const xxh3& hash) noexcept { return xxh3_short(hash.seed); }
+};
+template <>
+struct batch_parts<mum> {
+  using type = std::uint64_t;
+  static std::uint64_t of(const mum& hash) noexcept { return mum::flip + hash.seed; }
+};
 
-  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept;
+template <class H, class Key>
+inline constexpr bool has_vector_code =
+    std::is_same_v<Key, std::uint64_t> ? std::is_same_v<H, xxh3> || std::is_same_v<H, mum>
+                                       : std::is_same_v<H, xxh3>&& is_byte_key<Key>;
+
+#ifdef BLOOMERY_X86
+namespace avx2 {
+template <class Source>
+BLOOMERY_FOR_AVX2 void digests_of(const Source& source, std::size_t first, std::span<std::uint64_t> digests) noexcept;
+}
+#endif
+
+template <class H, class Key>
+requires has_vector_code<H, Key>
+struct digest_source<H, Key> {
+  const H& hash;
+  std::span<const Key> keys;
+  typename batch_parts<H>::type parts = batch_parts<H>::of(hash);
+
+  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept {
+#ifdef BLOOMERY_X86
+    if (active_isa() == isa::avx2 || active_isa() == isa::avx512) {
+      avx2::digests_of(*this, first, {room, count});
+      return room;
+    }
+#endif
+    for (std::size_t i = 0; i < count; ++i) room[i] = digest_of(hash, keys[first + i]);
+    return room;
+  }
 };
 
 #ifdef BLOOMERY_X86
@@ -44,8 +81,8 @@ namespace avx2 {
 
 template <class Next>
 inline constexpr bool in_fours = false;
-template <class Key>
-inline constexpr bool in_fours<digest_source<xxh3, Key>> = std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>;
+template <class H, class Key>
+inline constexpr bool in_fours<digest_source<H, Key>> = has_vector_code<H, Key>;
 
 // How far ahead the bytes of keys are sent for.
 inline constexpr std::size_t keys_ahead = 32;
@@ -55,6 +92,8 @@ BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline __m256i fetch_four(const Next& n
                                                                    std::size_t first, std::size_t i) {
   if constexpr (!in_fours<Next>) {
     return load(digests + i);
+  } else if constexpr (std::is_same_v<decltype(Next::hash), const mum&>) {
+    return mum_four_integers(load(next.keys.data() + first + i), all64(next.parts));
   } else if constexpr (std::is_same_v<decltype(Next::keys), std::span<const std::uint64_t>>) {
     return xxh3_four_integers(load(next.keys.data() + first + i), all64(next.parts.flip8));
   } else {
@@ -84,19 +123,5 @@ BLOOMERY_FOR_AVX2 void digests_of(const Source& source, std::size_t first, std::
 }  // namespace avx2
 
 #endif
-
-template <class Key>
-requires(std::is_same_v<Key, std::uint64_t> || is_byte_key<Key>)
-    const std::uint64_t* digest_source<xxh3, Key>::operator()(std::size_t first, std::size_t count,
-                                                              std::uint64_t* room) const noexcept {
-#ifdef BLOOMERY_X86
-  if (active_isa() == isa::avx2 || active_isa() == isa::avx512) {
-    avx2::digests_of(*this, first, {room, count});
-    return room;
-  }
-#endif
-  for (std::size_t i = 0; i < count; ++i) room[i] = digest_of(hash, keys[first + i]);
-  return room;
-}
 
 }  // namespace bloomery::kernels

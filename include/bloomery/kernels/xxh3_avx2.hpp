@@ -25,23 +25,6 @@ struct byte_key {
   [[nodiscard]] std::size_t size() const noexcept { return count; }
 };
 
-// The two halves of the 128-bit products of a and b, one xor the other.
-BLOOMERY_INLINE __m256i fold(__m256i a, __m256i b) {
-  const __m256i a_high = _mm256_srli_epi64(a, 32);
-  const __m256i b_high = _mm256_srli_epi64(b, 32);
-  const __m256i low = _mm256_mul_epu32(a, b);
-  const __m256i one = _mm256_mul_epu32(a_high, b);
-  const __m256i two = _mm256_mul_epu32(a, b_high);
-  const __m256i high = _mm256_mul_epu32(a_high, b_high);
-  // one + (low >> 32) cannot overflow; nor can two + the lower half of that.
-  const __m256i middle = _mm256_add_epi64(one, _mm256_srli_epi64(low, 32));
-  const __m256i carried = _mm256_add_epi64(two, _mm256_blend_epi32(middle, _mm256_setzero_si256(), 0xaa));
-  const __m256i upper =
-      _mm256_add_epi64(high, _mm256_add_epi64(_mm256_srli_epi64(middle, 32), _mm256_srli_epi64(carried, 32)));
-  const __m256i lower = _mm256_blend_epi32(low, _mm256_slli_epi64(carried, 32), 0xaa);
-  return _mm256_xor_si256(lower, upper);
-}
-
 // Where the lanes of four vectors are summed up, one vector to a lane.
 BLOOMERY_INLINE __m256i sums(__m256i a, __m256i b, __m256i c, __m256i d) {
   const __m256i ab = _mm256_add_epi64(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));

@@ -1,0 +1,115 @@
+#include <gtest/gtest.h>
+
+#include <array>
+#include <bloomery/filter.hpp>
+#include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
+#include <cmath>
+#include <string>
+#include <vector>
+
+namespace {
+
+using namespace bloomery;
+
+// Computed from the definition at the top of hash/mum.hpp by another program, with integers of any size.
+TEST(Mum, HasTheDigestsOfItsDefinition) {
+  struct row {
+    std::uint64_t key;
+    std::uint64_t seed;
+    std::uint64_t digest;
+  };
+  constexpr std::array rows = {
+      row{0x0ULL, 0x0ULL, 0x581221456f68dc30ULL},
+      row{0x1ULL, 0x0ULL, 0xdf76227a43f99a03ULL},
+      row{0x2ULL, 0x0ULL, 0xf45bce85c2f26831ULL},
+      row{0x2aULL, 0x0ULL, 0x65344f16d4d16781ULL},
+      row{0xffffffffffffffffULL, 0x0ULL, 0xc1d697132a0bd632ULL},
+      row{0x123456789abcdefULL, 0x0ULL, 0xe12ef3ed8fa765e1ULL},
+      row{0xa4093822299f31d0ULL, 0x0ULL, 0x0000000000000000ULL},
+      row{0x1ULL, 0x1ULL, 0x581221456f68dc30ULL},
+      row{0x1ULL, 0xffffffffffffffffULL, 0xb9ac04ce52f9c171ULL},
+      row{0x8000000000000000ULL, 0x9e3779b97f4a7c15ULL, 0x1fadd05c4f8c0080ULL},
+  };
+  for (const row& each : rows) EXPECT_EQ(mum{each.seed}.integer(each.key), each.digest) << each.key;
+}
+
+TEST(Mum, TakesEightBytesForAnIntegerAndOtherSizesAsXxh3Does) {
+  constexpr std::array<unsigned char, 8> bytes = {1, 2, 3, 4, 5, 6, 7, 0x88};
+  EXPECT_EQ(mum{7}(bytes.data(), 8), mum{7}.integer(0x8807060504030201ULL));
+  const std::string text(40, 'x');
+  for (std::size_t size = 0; size <= text.size(); ++size) {
+    if (size == 8) continue;
+    EXPECT_EQ(mum{7}(text.data(), size), xxh3{7}(text.data(), size)) << size;
+  }
+}
+
+// How many standard deviations the false positives of a filter lie from those that the kind has with random digests. The
+// keys are number(0), number(1) and so on; the filter holds the first half.
+template <class K, class Number>
+double deviation(const filter_params& size, std::uint64_t keys, Number number) {
+  auto seen = filter<K, mum>::make(size);
+  auto random = filter<K, xxh3>::make(size);
+  EXPECT_TRUE(seen && random);
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    seen->insert(number(i));
+    random->insert(i);
+  }
+  std::uint64_t found = 0;
+  std::uint64_t expected = 0;
+  for (std::uint64_t i = keys; i < 4 * keys; ++i) {
+    found += seen->may_contain(number(i)) ? 1U : 0U;
+    expected += random->may_contain(i) ? 1U : 0U;
+  }
+  // Both counts vary.
+  return (static_cast<double>(found) - static_cast<double>(expected)) /
+         std::sqrt(static_cast<double>(found + expected) + 1);
+}
+
+// 81 comparisons that a hash without fault passes: one of them exceeds 5 by chance once in 20,000 runs of another seed.
+// A single multiplication fails at several steps, by 100 and more.
+TEST(Mum, KeepsTheRateOnCountersStepsAndGrids) {
+  constexpr std::uint64_t keys = 60'000;
+  const filter_params narrow{.keys = keys, .bits_per_key = 10.0, .layout = "split32"};
+  const filter_params usual{.keys = keys, .bits_per_key = 10.0};
+  const auto compare = [&](const std::string& what, auto number) {
+    EXPECT_LT(deviation<blocked>(narrow, keys, number), 5) << "split32, " << what;
+    EXPECT_LT(deviation<blocked>(usual, keys, number), 5) << "split64, " << what;
+    EXPECT_LT(deviation<bloom>(usual, keys, number), 5) << "bloom, " << what;
+  };
+  for (unsigned shift = 0; shift <= 44; shift += 4) {
+    compare("steps of 2^" + std::to_string(shift), [&](std::uint64_t i) { return i << shift; });
+  }
+  for (const std::uint64_t step : {10ULL, 48ULL, 1000ULL, 65'537ULL, 86'400'000'000ULL}) {
+    compare("steps of " + std::to_string(step), [&](std::uint64_t i) { return 1'700'000'000'000'000ULL + i * step; });
+  }
+  for (const unsigned shift : {10U, 17U, 24U, 31U, 32U, 40U, 48U}) {
+    compare("a grid with 2^" + std::to_string(shift), [&](std::uint64_t i) { return i % 500 | ((i / 500) << shift); });
+  }
+  compare("bytes in the other order", [](std::uint64_t i) { return __builtin_bswap64(i); });
+  compare("powers of two", [](std::uint64_t i) { return (std::uint64_t{1} << (i % 64)) + i / 64 * 65'537; });
+}
+
+// Two filters of the same keys with other seeds do not err on the same keys.
+TEST(Mum, AnotherSeedIsAnotherFunction) {
+  constexpr std::uint64_t keys = 50'000;
+  auto first = filter<blocked, mum>::make({.keys = keys, .fpr = 0.02}, mum{1});
+  auto second = filter<blocked, mum>::make({.keys = keys, .fpr = 0.02}, mum{2});
+  ASSERT_TRUE(first && second);
+  for (std::uint64_t i = 0; i < keys; ++i) {
+    first->insert(i);
+    second->insert(i);
+  }
+  std::uint64_t one = 0;
+  std::uint64_t both = 0;
+  for (std::uint64_t i = keys; i < 21 * keys; ++i) {
+    const bool found = first->may_contain(i);
+    one += found ? 1U : 0U;
+    both += found && second->may_contain(i) ? 1U : 0U;
+  }
+  EXPECT_GT(one, 15'000U);
+  // Expected: 400, give or take 20.
+  EXPECT_LT(both, 540U);
+}
+
+}  // namespace
