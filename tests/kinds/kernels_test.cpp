@@ -4,6 +4,7 @@
 #include <bit>
 #include <bloomery/filter.hpp>
 #include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
 
 #include "kernels_check.hpp"
 
@@ -94,11 +95,11 @@ TEST(BlockedKernels, TheBitsOfSplit64AreFrozen) {
 }
 
 // What a batch of keys answers and sets must be what the keys one by one do, whatever their lengths.
-template <class Key>
+template <class H = xxh3, class Key>
 void expect_batches_like_single_keys(const std::vector<Key>& keys, std::uint64_t seed) {
   const filter_params size{.keys = 400, .fpr = 0.01};
-  auto batch = filter<blocked>::make(size, xxh3{seed});
-  auto single = filter<blocked>::make(size, xxh3{seed});
+  auto batch = filter<blocked, H>::make(size, H{seed});
+  auto single = filter<blocked, H>::make(size, H{seed});
   ASSERT_TRUE(batch && single);
   const std::span<const Key> all(keys);
   const std::span<const Key> half = all.first(keys.size() / 2);
@@ -153,12 +154,41 @@ TEST(BatchHashing, IntegersAreHashedAsTheirEightBytes) {
   const auto keys = random_digests(411, 7);
   for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{5}, ~std::uint64_t{0}}) {
     expect_batches_like_single_keys(keys, seed);
+    expect_batches_like_single_keys<mum>(keys, seed);
     const xxh3 hash{seed};
     for (const std::uint64_t key : keys) {
       const std::uint64_t stored = little_endian(key);
       ASSERT_EQ(hash.integer(key), hash(&stored, sizeof(stored)));
     }
   }
+}
+
+// Loops over single keys, with what depends on the filter decided beforehand.
+TEST(WithLookup, AnswersAsMayContainDoes) {
+  const auto keys = random_digests(3000, 8);
+  const auto compare = [&](const filter_params& params) {
+    auto seen = filter<blocked, mum>::make(params);
+    ASSERT_TRUE(seen);
+    seen->insert_batch(std::span(keys).first(1000));
+    const auto differ = seen->with_lookup([&](const auto& asks) {
+      return std::count_if(keys.begin(), keys.end(),
+                           [&](std::uint64_t key) { return asks(key) != seen->may_contain(key); });
+    });
+    EXPECT_EQ(differ, 0);
+    const auto found =
+        seen->with_lookup([&](const auto& asks) { return std::count_if(keys.begin(), keys.begin() + 1000, asks); });
+    EXPECT_EQ(found, 1000);
+  };
+  for (unsigned hashes = 1; hashes <= 16; ++hashes) compare({.keys = 1000, .hashes = hashes, .bits_per_key = 12.0});
+  compare({.keys = 1000, .bits_per_key = 12.0, .layout = "split32"});
+}
+
+// Kinds that have nothing to decide answer through it too.
+TEST(WithLookup, ServesEveryKindAndEveryTypeOfKey) {
+  auto seen = filter<bloom>::make({.keys = 100, .fpr = 0.01});
+  ASSERT_TRUE(seen);
+  seen->insert("alice");
+  EXPECT_TRUE(seen->with_lookup([](const auto& asks) { return asks("alice") && !asks(std::string("bob")); }));
 }
 
 }  // namespace

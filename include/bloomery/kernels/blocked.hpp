@@ -164,8 +164,12 @@ inline const std::uint64_t* row_of(const lane_rows* rows, std::uint64_t y) noexc
   return rows->row[(y >> 29U) & 7U].data();
 }
 
-// How many bits a mask of four has.
-inline constexpr std::array<std::uint8_t, 16> bits_of_four = {0, 1, 1, 2, 1, 2, 2, 3, 1, 2, 2, 3, 2, 3, 3, 4};
+// How many of the lowest eight bits are set, without the instruction that not every processor has.
+constexpr unsigned bits_of_byte(unsigned byte) noexcept {
+  const unsigned pairs = byte - ((byte >> 1U) & 0x55U);
+  const unsigned fours = (pairs & 0x33U) + ((pairs >> 2U) & 0x33U);
+  return (fours + (fours >> 4U)) & 0xfU;
+}
 
 // The batches in plain C++: the bits and answers that every instruction set must give.
 template <class Layout, class Next, class Each>

@@ -40,18 +40,13 @@ BLOOMERY_INLINE __m256i all_lanes(const std::uint64_t* word, unsigned half) {
   return _mm256_set1_epi32(value);
 }
 
-// Four times word * index, as addresses from view.words on.
-BLOOMERY_INLINE void store_blocks(const blocked_view& view, __m256i index, int log2_bytes,
-                                  const std::uint64_t** block) {
-  const __m256i offset = _mm256_sll_epi64(index, _mm_cvtsi32_si128(log2_bytes));
-  store(block, _mm256_add_epi64(all64(reinterpret_cast<std::uint64_t>(view.words)), offset));
-}
-
 BLOOMERY_INLINE void prepare_four(split32 /*layout*/, const blocked_view& view, __m256i four,
                                   const std::uint64_t** block, std::uint64_t* y) {
   store(y, four);
+  // The upper halves of the products are the indexes; the bytes before a block are 32 times as many.
   const __m256i product = _mm256_mul_epu32(_mm256_srli_epi64(four, 32), all64(view.blocks));
-  store_blocks(view, _mm256_srli_epi64(product, 32), 5, block);
+  const __m256i offset = _mm256_and_si256(_mm256_srli_epi64(product, 27), all64(~std::uint64_t{31}));
+  store(block, _mm256_add_epi64(all64(reinterpret_cast<std::uint64_t>(view.words)), offset));
 }
 BLOOMERY_INLINE void prepare_four(split64 /*layout*/, const blocked_view& view, __m256i four,
                                   const std::uint64_t** block, std::uint64_t* y) {
@@ -130,17 +125,49 @@ BLOOMERY_INLINE __m256i put_bits(split64 /*layout*/, case_tag<Case> which, std::
 
 BLOOMERY_INLINE bool one_present(__m256i missing) { return _mm256_testz_si256(missing, missing) != 0; }
 
-// The or of each vector's four words comes to stand in one word of the result; one comparison answers all.
-BLOOMERY_INLINE unsigned four_present(__m256i a, __m256i b, __m256i c, __m256i d) {
-  const __m256i ab = _mm256_or_si256(_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b));
-  const __m256i cd = _mm256_or_si256(_mm256_unpacklo_epi64(c, d), _mm256_unpackhi_epi64(c, d));
-  const __m256i all = _mm256_or_si256(_mm256_permute2x128_si256(ab, cd, 0x20), _mm256_permute2x128_si256(ab, cd, 0x31));
-  const __m256i zero = _mm256_cmpeq_epi64(all, _mm256_setzero_si256());
-  return static_cast<unsigned>(_mm256_movemask_pd(_mm256_castsi256_pd(zero)));
+// The answer is the carry flag, which a caller adds up in one instruction.
+template <lane_case Case>
+BLOOMERY_INLINE bool covers(split32 /*layout*/, case_tag<Case> /*case*/, const std::uint64_t* block,
+                            const std::uint64_t* y, const lane_rows* /*rows*/) {
+  return _mm256_testc_si256(load(block), split32_mask(y)) != 0;
 }
+
+// Packing keeps zero zero and anything else something else, so that each vector ends as 32 bits in either half of a
+// register.
+BLOOMERY_INLINE __m256i two(__m256i a, __m256i b) { return _mm256_packs_epi32(a, b); }
+BLOOMERY_INLINE __m256i two_twos(__m256i ab, __m256i cd) { return _mm256_packs_epi16(ab, cd); }
+// All ones in lane i when the i-th of the eight is zero.
+BLOOMERY_INLINE __m256i zero_lanes(__m256i abcd, __m256i efgh) {
+  const __m256i all =
+      _mm256_or_si256(_mm256_permute2x128_si256(abcd, efgh, 0x20), _mm256_permute2x128_si256(abcd, efgh, 0x31));
+  return _mm256_cmpeq_epi32(all, _mm256_setzero_si256());
+}
+BLOOMERY_INLINE unsigned eight_present(__m256i abcd, __m256i efgh) {
+  return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(zero_lanes(abcd, efgh))));
+}
+
+// Counts in the lanes of a register, which have room for far more than a group.
+#define BLOOMERY_OWN_COUNTER
+struct present_counter {
+  std::uint64_t total = 0;
+  __m256i lanes{};
+
+  BLOOMERY_INLINE void add_eight(__m256i abcd, __m256i efgh) {
+    lanes = _mm256_sub_epi32(lanes, zero_lanes(abcd, efgh));
+  }
+  BLOOMERY_INLINE void add_one(bool present) { total += present ? 1U : 0U; }
+  BLOOMERY_INLINE void end_of_group() {
+    const __m128i fours = _mm_add_epi32(_mm256_castsi256_si128(lanes), _mm256_extracti128_si256(lanes, 1));
+    const __m128i pairs = _mm_add_epi32(fours, _mm_unpackhi_epi64(fours, fours));
+    const auto sums = static_cast<std::uint64_t>(_mm_cvtsi128_si64(pairs));
+    total += (sums & 0xffffffffU) + (sums >> 32U);
+    lanes = _mm256_setzero_si256();
+  }
+};
 
 #include <bloomery/kernels/blocked_loops.inc>
 
+#undef BLOOMERY_OWN_COUNTER
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 

@@ -83,11 +83,9 @@ BLOOMERY_INLINE __mmask8 put_bits(split64 /*layout*/, case_tag<Case> which, std:
 
 BLOOMERY_INLINE bool one_present(__mmask8 missing) { return missing == 0; }
 
-BLOOMERY_INLINE unsigned four_present(__mmask8 a, __mmask8 b, __mmask8 c, __mmask8 d) {
-  const unsigned ab = unsigned{a == 0} | unsigned{b == 0} << 1U;
-  const unsigned cd = unsigned{c == 0} | unsigned{d == 0} << 1U;
-  return ab | cd << 2U;
-}
+BLOOMERY_INLINE unsigned two(__mmask8 a, __mmask8 b) { return unsigned{a == 0} | unsigned{b == 0} << 1U; }
+BLOOMERY_INLINE unsigned two_twos(unsigned ab, unsigned cd) { return ab | cd << 2U; }
+BLOOMERY_INLINE unsigned eight_present(unsigned abcd, unsigned efgh) { return abcd | efgh << 4U; }
 
 #include <bloomery/kernels/blocked_loops.inc>
 

@@ -115,6 +115,33 @@ bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexce
 #endif
 }
 
+// Calls f with a function of digests that answers as blocked_contains_one does, and has taken every decision that
+// depends on the filter alone.
+template <class Layout, class F>
+decltype(auto) with_blocked_lookup(const blocked_view& view, F&& f) {
+#if defined(BLOOMERY_COMPILED_FOR)
+  const lane_rows* rows = rows_for(view.hashes);
+  if constexpr (!Layout::fixed) {
+    if (view.hashes < block_lanes) {
+      return f([view, rows](std::uint64_t digest) noexcept {
+        return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::some>(view, rows, digest);
+      });
+    }
+    if (view.hashes > block_lanes) {
+      return f([view, rows](std::uint64_t digest) noexcept {
+        return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::twice>(view, rows, digest);
+      });
+    }
+  }
+  return f([view, rows](std::uint64_t digest) noexcept {
+    return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::every>(view, rows, digest);
+  });
+#else
+  const auto contains = blocked_single<Layout>::contains_of(active_isa());
+  return f([view, contains](std::uint64_t digest) noexcept { return contains(view, digest); });
+#endif
+}
+
 template <class Layout>
 bool blocked_insert_one(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept {
 #if defined(BLOOMERY_COMPILED_FOR)

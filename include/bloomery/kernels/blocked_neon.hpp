@@ -71,11 +71,15 @@ BLOOMERY_INLINE four_vectors bits64(std::uint64_t y, unsigned first_salt) {
 BLOOMERY_INLINE bool one_present(vector missing) { return vmaxvq_u32(vreinterpretq_u32_u64(missing)) == 0; }
 
 // Maxima of pairs, twice: one lane is left of each vector, zero where the vector is.
-alignas(16) inline constexpr std::array<std::uint32_t, 4> places = {1, 2, 4, 8};
-BLOOMERY_INLINE unsigned four_present(vector a, vector b, vector c, vector d) {
-  const uint32x4_t ab = vpmaxq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
-  const uint32x4_t cd = vpmaxq_u32(vreinterpretq_u32_u64(c), vreinterpretq_u32_u64(d));
-  return vaddvq_u32(vandq_u32(vceqzq_u32(vpmaxq_u32(ab, cd)), vld1q_u32(places.data())));
+alignas(16) inline constexpr std::array<std::uint32_t, 8> places = {1, 2, 4, 8, 16, 32, 64, 128};
+BLOOMERY_INLINE uint32x4_t two(vector a, vector b) {
+  return vpmaxq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
+}
+BLOOMERY_INLINE uint32x4_t two_twos(uint32x4_t ab, uint32x4_t cd) { return vpmaxq_u32(ab, cd); }
+BLOOMERY_INLINE unsigned eight_present(uint32x4_t abcd, uint32x4_t efgh) {
+  const uint32x4_t first = vandq_u32(vceqzq_u32(abcd), vld1q_u32(places.data()));
+  const uint32x4_t second = vandq_u32(vceqzq_u32(efgh), vld1q_u32(places.data() + 4));
+  return vaddvq_u32(vorrq_u32(first, second));
 }
 
 #include <bloomery/kernels/blocked_128.inc>

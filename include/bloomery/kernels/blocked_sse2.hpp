@@ -69,12 +69,13 @@ BLOOMERY_INLINE bool one_present(vector missing) {
   return _mm_movemask_epi8(_mm_cmpeq_epi8(missing, _mm_setzero_si128())) == 0xffff;
 }
 
-// The or of each vector's four lanes comes to stand in one lane of the result; one comparison answers all.
-BLOOMERY_INLINE unsigned four_present(vector a, vector b, vector c, vector d) {
-  const vector ab = _mm_or_si128(_mm_unpacklo_epi32(a, b), _mm_unpackhi_epi32(a, b));
-  const vector cd = _mm_or_si128(_mm_unpacklo_epi32(c, d), _mm_unpackhi_epi32(c, d));
-  const vector all = _mm_or_si128(_mm_unpacklo_epi64(ab, cd), _mm_unpackhi_epi64(ab, cd));
-  return static_cast<unsigned>(_mm_movemask_ps(_mm_castsi128_ps(_mm_cmpeq_epi32(all, _mm_setzero_si128()))));
+// Packing keeps zero zero and anything else something else: of eight vectors, four words of 16 bits each, then two bytes.
+BLOOMERY_INLINE vector two(vector a, vector b) { return _mm_packs_epi32(a, b); }
+BLOOMERY_INLINE vector two_twos(vector ab, vector cd) { return _mm_packs_epi16(ab, cd); }
+BLOOMERY_INLINE unsigned eight_present(vector abcd, vector efgh) {
+  const vector none = _mm_setzero_si128();
+  const vector zero = _mm_packs_epi32(_mm_cmpeq_epi32(abcd, none), _mm_cmpeq_epi32(efgh, none));
+  return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(zero, none)));
 }
 
 #include <bloomery/kernels/blocked_128.inc>

@@ -51,6 +51,13 @@ class blocked {
                                             : kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
   }
 
+  // For loops over single keys: see lookup_kind in kinds/concept.hpp.
+  template <class F>
+  decltype(auto) with_lookup(F&& f) const {
+    if (layout_ == block_layout::split32) return kernels::with_blocked_lookup<kernels::split32>(kernel_view(), f);
+    return kernels::with_blocked_lookup<kernels::split64>(kernel_view(), f);
+  }
+
   // How many of the digests changed something.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     return insert_stream(digests.size(), kernels::given_digests{digests.data()});
@@ -401,6 +408,6 @@ inline result<blocked> blocked::view(const stored_shape& shape, std::span<const 
 }
 
 static_assert(mappable<blocked> && mergeable<blocked> && foldable<blocked> && concurrent_kind<blocked> &&
-              stream_kind<blocked> && partitioned_kind<blocked>);
+              stream_kind<blocked> && partitioned_kind<blocked> && lookup_kind<blocked>);
 
 }  // namespace bloomery

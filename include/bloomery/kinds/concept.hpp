@@ -155,7 +155,8 @@ concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant,
 };
 
 // Kinds whose memory falls into parts such that a digest touches one of them: threads that each fill a part of their own
-// never write to one line. `insert_part` leaves the count to add_to_count.
+// never write to one line. Parts ascend with the digest, from part 0 for digest 0. `insert_part` leaves the count to
+// add_to_count.
 template <class K>
 concept partitioned_kind = filter_kind<K> &&
     requires(K filter, const K constant, unsigned parts, std::uint64_t digest, std::span<const std::uint64_t> digests) {
@@ -175,6 +176,19 @@ concept stream_kind = filter_kind<K> &&
     requires(K filter, const K constant, const next_archetype& next, std::size_t count, std::span<std::uint64_t> mask) {
   { filter.insert_stream(count, next) } -> std::same_as<std::uint64_t>;
   constant.may_contain_stream(count, next, mask);
+};
+
+// Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of digests
+// for which that is decided, so that a loop over many keys does not decide again.
+struct lookup_archetype {
+  template <class Asks>
+  bool operator()(const Asks& asks) const {
+    return asks(std::uint64_t{0});
+  }
+};
+template <class K>
+concept lookup_kind = filter_kind<K> && requires(const K constant, const lookup_archetype& f) {
+  { constant.with_lookup(f) } -> std::same_as<bool>;
 };
 
 template <class K>
