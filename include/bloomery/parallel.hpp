@@ -6,12 +6,12 @@
 // Same bits, answers and counts as the filter's own batch calls, whatever the number of threads. Nothing else may touch
 // the filter meanwhile, except other look-ups while looking up.
 //
-// Look-ups share the keys out. Inserts do too where the kind is `partitioned`: each thread hashes a share of the keys and
-// sorts the digests by the part of the filter that they belong to, then each fills one part, in the order of the keys;
-// no two threads write to one line, so there is nothing to lock and nothing to wait for. Three times as
-// fast as an atomic or of every word (docs/performance.md). Other kinds are filled by one thread.
-// The sorting takes 0.5 MiB times the square of the threads, from eight threads on 4 MiB a thread; without that memory
-// one thread fills.
+// Look-ups share the keys out. Inserts do too where the kind is `partitioned`, in rounds: each thread hashes a share of
+// the keys and sorts the digests by the part of the filter that they belong to; when all have, each fills one part, in
+// the order of the keys. No two threads write to one line, so nothing is locked, and while one still fills, others sort
+// the next round. Several times as fast as an atomic or of every word (docs/performance.md). Other kinds are filled by
+// one thread. The sorting takes 128 KiB times the square of the threads, from 8 threads on 1 MiB a thread; without that
+// memory one thread fills.
 #pragma once
 
 #include <bloomery/core/threads.hpp>
@@ -22,7 +22,7 @@ namespace bloomery::parallel {
 namespace detail {
 
 // Keys of a thread and a round; a multiple of 64. The lists must hold them all, whatever part they fall into.
-constexpr std::size_t share_of(unsigned threads) noexcept { return threads <= 8 ? 65536 : 524288 / threads / 64 * 64; }
+constexpr std::size_t share_of(unsigned threads) noexcept { return threads <= 8 ? 8192 : 65536 / threads / 64 * 64; }
 
 inline unsigned threads_for(unsigned wish, std::size_t keys) noexcept {
   const unsigned most = wish == 0 ? machine_threads() : wish < most_threads ? wish : most_threads;
@@ -30,53 +30,119 @@ inline unsigned threads_for(unsigned wish, std::size_t keys) noexcept {
   return useful < most ? (useful == 0 ? 1U : static_cast<unsigned>(useful)) : most;
 }
 
-// The digests of a round: a list from each thread for each part, in the order of the keys.
+// The digests of two rounds, the one that is filled in and the one that is sorted: a list from each thread for each part,
+// in the order of the keys.
 class sorted_digests {
  public:
   static result<sorted_digests> make(unsigned threads) noexcept {
     sorted_digests sorted;
     sorted.threads_ = threads;
-    const std::size_t bytes = std::size_t{threads} * threads * sorted.list_words() * sizeof(std::uint64_t);
+    const std::size_t bytes = 2 * std::size_t{threads} * threads * sorted.list_words() * sizeof(std::uint64_t);
     auto memory = aligned_buffer::make(bytes, "sorted digests");
     if (!memory) return fail(memory.error());
     sorted.memory_ = std::move(*memory);
     return sorted;
   }
-  void clear(unsigned thread) noexcept {
-    for (unsigned part = 0; part < threads_; ++part) *list(thread, part) = 0;
+  [[nodiscard]] std::size_t share() const noexcept { return share_of(threads_); }
+  // The first word is the count, in a line of its own; the digests follow.
+  static constexpr std::size_t head = 8;
+  [[nodiscard]] std::uint64_t* list(unsigned round, unsigned thread, unsigned part) noexcept {
+    const std::size_t number = (std::size_t{round % 2} * threads_ + thread) * threads_ + part;
+    return reinterpret_cast<std::uint64_t*>(memory_.data()) + number * list_words();
   }
-  void add(unsigned thread, unsigned part, std::uint64_t digest) noexcept {
-    std::uint64_t* count = list(thread, part);
-    count[head + (*count)++] = digest;
-  }
-  [[nodiscard]] std::span<const std::uint64_t> of(unsigned thread, unsigned part) noexcept {
-    const std::uint64_t* count = list(thread, part);
+  [[nodiscard]] std::span<const std::uint64_t> of(unsigned round, unsigned thread, unsigned part) noexcept {
+    const std::uint64_t* count = list(round, thread, part);
     return {count + head, *count};
   }
 
  private:
-  static constexpr std::size_t head = 8;  // the first word is the count, in a line of its own
-
-  [[nodiscard]] std::size_t list_words() const noexcept { return head + share_of(threads_); }
-  [[nodiscard]] std::uint64_t* list(unsigned thread, unsigned part) noexcept {
-    return reinterpret_cast<std::uint64_t*>(memory_.data()) + (std::size_t{thread} * threads_ + part) * list_words();
-  }
+  // Sorting in two writes one word past the last.
+  [[nodiscard]] std::size_t list_words() const noexcept { return head + share() + 8; }
 
   aligned_buffer memory_;
   unsigned threads_ = 0;
 };
 
+// The last digest of the first of two parts.
+template <class Partition>
+std::uint64_t last_of_first(const Partition& partition) noexcept {
+  std::uint64_t last = 0;
+  for (std::uint64_t step = std::uint64_t{1} << 63U; step != 0; step >>= 1U) {
+    if (partition.of(last + step) == 0) last += step;
+  }
+  return last;
+}
+
+// Asks for lines that will be written: the next thread has read them, and taking a line back costs more than all of the
+// sorting. An instruction that older processors pass over.
+inline void claim_lines(std::uint64_t* first, unsigned lines) noexcept {
+  for (unsigned i = 0; i < lines; ++i) {
+#if defined(__x86_64__)
+    __asm__ volatile("prefetchw %0" : : "m"(first[i * std::size_t{8}]));
+#else
+    __builtin_prefetch(first + i * std::size_t{8}, 1);
+#endif
+  }
+}
+
+// Which part comes next cannot be predicted, so there is no branch on it.
 template <partitioned_kind K, class H, class Key, class Partition>
-void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Partition& parts, unsigned thread,
-                sorted_digests& sorted) noexcept {
-  sorted.clear(thread);
+void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Partition& partition, unsigned round,
+                const team_member& self, sorted_digests& sorted) noexcept {
+  std::array<std::uint64_t*, most_threads> ends;
+  for (unsigned part = 0; part < self.size(); ++part) {
+    ends[part] = sorted.list(round, self.index(), part) + sorted_digests::head;
+  }
   const kernels::digest_source<H, Key> source{into.hash(), keys};
+  const std::uint64_t limit = last_of_first(partition);
   std::array<std::uint64_t, 64> room;
   for (std::size_t first = 0; first < keys.size(); first += room.size()) {
     const std::size_t size = keys.size() - first < room.size() ? keys.size() - first : room.size();
     const std::uint64_t* digests = source(first, size, room.data());
-    for (std::size_t i = 0; i < size; ++i) sorted.add(thread, parts.of(digests[i]), digests[i]);
+    if (self.size() == 2) {
+      // Half of the 64 digests go to either list; a little more, 64 ahead.
+      for (unsigned part = 0; part < 2; ++part) claim_lines(ends[part] + room.size(), 6);
+      // Written to both lists; the one that it belongs to keeps it. Both ends stay in registers.
+      std::uint64_t* low = ends[0];
+      std::uint64_t* high = ends[1];
+      for (std::size_t i = 0; i < size; ++i) {
+        const std::size_t upper = digests[i] > limit ? 1 : 0;
+        *low = digests[i];
+        *high = digests[i];
+        low += 1 - upper;
+        high += upper;
+      }
+      ends[0] = low;
+      ends[1] = high;
+    } else {
+      for (std::size_t i = 0; i < size; ++i) *ends[partition.of(digests[i])]++ = digests[i];
+    }
   }
+  for (unsigned part = 0; part < self.size(); ++part) {
+    std::uint64_t* list = sorted.list(round, self.index(), part);
+    *list = static_cast<std::uint64_t>(ends[part] - list) - sorted_digests::head;
+  }
+}
+
+// One thread's share of the work; how many of the keys changed something.
+template <partitioned_kind K, class H, class Key>
+std::uint64_t sort_and_fill(filter<K, H>& into, std::span<const Key> keys, team_member& self,
+                            sorted_digests& sorted) noexcept {
+  const auto partition = into.kind().partition_into(self.size());
+  const std::size_t share = sorted.share();
+  std::uint64_t inserted = 0;
+  unsigned round = 0;
+  for (std::size_t first = 0; first < keys.size(); first += share * self.size(), ++round) {
+    const std::size_t left = keys.size() - first;
+    const std::size_t from = share * self.index() < left ? share * self.index() : left;
+    const std::size_t size = left - from < share ? left - from : share;
+    sort_share(into, keys.subspan(first + from, size), partition, round, self, sorted);
+    self.wait();
+    for (unsigned thread = 0; thread < self.size(); ++thread) {
+      inserted += into.kind().insert_part(sorted.of(round, thread, self.index()));
+    }
+  }
+  return inserted;
 }
 
 }  // namespace detail
@@ -103,24 +169,8 @@ std::uint64_t insert_batch(filter<K, H>& into, std::span<const Key> keys, unsign
   if constexpr (partitioned_kind<K>) {
     auto sorted = parts == 1 ? result<detail::sorted_digests>() : detail::sorted_digests::make(parts);
     if (parts == 1 || !sorted) return into.insert_batch(keys);
-    const auto partition = into.kind().partition_into(parts);
-    const std::size_t share = detail::share_of(parts);
-    std::array<std::uint64_t, most_threads> inserted{};
-    for (std::size_t first = 0; first < keys.size(); first += share * parts) {
-      const std::size_t left = keys.size() - first;
-      run_on_threads(parts, [&](unsigned thread) {
-        const std::size_t from = share * thread < left ? share * thread : left;
-        const std::size_t size = left - from < share ? left - from : share;
-        detail::sort_share(into, keys.subspan(first + from, size), partition, thread, *sorted);
-      });
-      run_on_threads(parts, [&](unsigned part) {
-        for (unsigned thread = 0; thread < parts; ++thread) {
-          inserted[part] += into.kind().insert_part(sorted->of(thread, part));
-        }
-      });
-    }
-    std::uint64_t total = 0;
-    for (unsigned part = 0; part < parts; ++part) total += inserted[part];
+    std::atomic<std::uint64_t> total = 0;
+    run_team(parts, [&](team_member& self) { total += detail::sort_and_fill(into, keys, self, *sorted); });
     into.kind().add_to_count(total);
     return total;
   } else {

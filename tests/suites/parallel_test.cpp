@@ -1,4 +1,5 @@
 // parallel.hpp: as many threads as you like, the same bits, answers and counts. Run under TSan as well.
+#include <atomic>
 #include <bloomery/parallel.hpp>
 #include <set>
 #include <string>
@@ -77,11 +78,38 @@ TEST(ConcurrentBatches, EveryPartOfTheWorkIsDoneOnce) {
   EXPECT_GE(machine_threads(), 1U);
 }
 
+// Nobody goes on before all have come: each sees what the others wrote before they waited.
+TEST(ConcurrentBatches, MembersOfATeamWaitForEachOther) {
+  for (const unsigned wish : {0U, 1U, 2U, 5U}) {
+    constexpr unsigned rounds = 200;
+    std::vector<std::array<unsigned, rounds>> wrote(6);
+    std::atomic<unsigned> members = 0;
+    std::atomic<unsigned> wrong = 0;
+    run_team(wish, [&](team_member& self) {
+      ++members;
+      for (unsigned round = 0; round < rounds; ++round) {
+        wrote[self.index()][round] = round + 1;
+        self.wait();
+        for (unsigned other = 0; other < self.size(); ++other) wrong += wrote[other][round] != round + 1 ? 1U : 0U;
+      }
+    });
+    EXPECT_EQ(members, wish == 0 ? 1U : wish);
+    EXPECT_EQ(wrong, 0U);
+  }
+}
+
 TEST(ConcurrentBatches, APartitionHasEveryPartAndKeepsLinesWhole) {
   for (const char* layout : {"split64", "split32"}) {
     const auto filter = blocked::make({.keys = 100'000, .fpr = 0.01, .layout = layout});
     ASSERT_TRUE(filter);
     const auto partition = filter->partition_into(5);
+    EXPECT_EQ(partition.of(0), 0U);
+    EXPECT_EQ(partition.of(~std::uint64_t{0}), 4U);
+    // With two parts, every digest up to this one belongs to the first.
+    const auto halves = filter->partition_into(2);
+    const std::uint64_t last = parallel::detail::last_of_first(halves);
+    EXPECT_EQ(halves.of(last), 0U);
+    EXPECT_EQ(halves.of(last + 1), 1U);
     std::vector<std::set<unsigned>> parts_of_line(filter->memory_bytes() / 64 + 1);
     testing_support::digest_source source(1);
     for (const std::uint64_t digest : source.take(200'000)) {

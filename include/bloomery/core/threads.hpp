@@ -4,9 +4,20 @@
 //
 // The caller's thread does a part itself. A thread that the system refuses is not an error: its part is done by the
 // caller, later. Nothing is kept between calls; starting a thread costs some 20 us, so give each part a millisecond.
+//
+// Where threads have to wait for each other, a team:
+//
+//     bloomery::run_team(4, [&](bloomery::team_member& self) {   // self.index() = 0 to self.size() - 1
+//       ...
+//       self.wait();                                             // until all members are here
+//     });
+//
+// A team has as many members as the system grants, at least the caller. Waiting is spinning, so give each stretch between
+// two waits 10 us and more.
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <type_traits>
 
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
@@ -58,6 +69,93 @@ void run_on_threads(unsigned parts, Work&& work) noexcept {
   }
 #else
   for (unsigned part = 0; part < parts; ++part) work(part);
+#endif
+}
+
+// What the members of a team share.
+class team_state {
+ public:
+  // Called by the one that made the team, when it knows how many there are.
+  void start(unsigned size) noexcept { size_.store(size, std::memory_order_release); }
+  unsigned wait_for_start() noexcept {
+    spin([&] { return size_.load(std::memory_order_acquire) != 0; });
+    return size_.load(std::memory_order_relaxed);
+  }
+  void wait(unsigned size) noexcept {
+    const unsigned round = round_.load(std::memory_order_relaxed);
+    if (arrived_.fetch_add(1, std::memory_order_acq_rel) + 1 == size) {
+      arrived_.store(0, std::memory_order_relaxed);
+      round_.store(round + 1, std::memory_order_release);
+    } else {
+      spin([&] { return round_.load(std::memory_order_acquire) != round; });
+    }
+  }
+
+ private:
+  // Lets others run once in a while: there may be more threads than processors.
+  template <class Condition>
+  static void spin(Condition&& holds) noexcept {
+    for (unsigned turn = 1; !holds(); ++turn) {
+#ifdef BLOOMERY_HAS_THREADS
+      if (turn % 64 == 0) ::sched_yield();
+#endif
+#if defined(__x86_64__)
+      __builtin_ia32_pause();
+#endif
+    }
+  }
+
+  std::atomic<unsigned> size_ = 0;
+  alignas(64) std::atomic<unsigned> arrived_ = 0;
+  alignas(64) std::atomic<unsigned> round_ = 0;
+};
+
+class team_member {
+ public:
+  team_member(team_state& team, unsigned index, unsigned size) noexcept : team_(&team), index_(index), size_(size) {}
+  [[nodiscard]] unsigned index() const noexcept { return index_; }
+  [[nodiscard]] unsigned size() const noexcept { return size_; }
+  void wait() noexcept {
+    if (size_ != 1) team_->wait(size_);
+  }
+
+ private:
+  team_state* team_;
+  unsigned index_;
+  unsigned size_;
+};
+
+template <class Work>
+void run_team(unsigned wish, Work&& work) noexcept {
+  team_state team;
+  unsigned size = 1;
+#ifdef BLOOMERY_HAS_THREADS
+  struct job {
+    std::remove_reference_t<Work>* work = nullptr;
+    team_state* team = nullptr;
+    unsigned index = 0;
+    pthread_t thread{};
+    static void* run(void* self) noexcept {
+      auto* mine = static_cast<job*>(self);
+      team_member member(*mine->team, mine->index, mine->team->wait_for_start());
+      (*mine->work)(member);
+      return nullptr;
+    }
+  };
+  std::array<job, most_threads> jobs;
+  for (; size < wish && size < most_threads; ++size) {
+    job& next = jobs[size];
+    next.work = &work;
+    next.team = &team;
+    next.index = size;
+    if (::pthread_create(&next.thread, nullptr, job::run, &next) != 0) break;
+  }
+#endif
+  team.start(size);
+  team_member self(team, 0, size);
+  work(self);
+#ifdef BLOOMERY_HAS_THREADS
+  for (unsigned i = 1; i < size; ++i) ::pthread_join(jobs[i].thread, nullptr);
 #endif
 }
 
