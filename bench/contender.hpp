@@ -8,7 +8,8 @@
 //       void clear();
 //       void insert(key);                              // and, where there is one, insert_batch(span)
 //       bool may_contain(key) const;                   // and, where there is one, may_contain_batch(span, mask),
-//                                                      // or count_batch(span) where answers come in another form
+//                                                      // or count_batch(span) where answers come in another form,
+//                                                      // and with_lookup(f) as filter has it
 //       std::uint64_t memory_bytes() const;
 //     };
 //     contender_of<my_set> each(my_set{...});
@@ -140,9 +141,16 @@ class contender_of final : public contender {
     if constexpr (asks_batches) {
       if (how == call_with::batch) return ask_batch(keys);
     }
-    std::uint64_t hits = 0;
-    for (const key& each : keys) hits += subject_.may_contain(each) ? 1U : 0U;
-    return hits;
+    const auto count_hits = [keys](const auto& asks) {
+      std::uint64_t hits = 0;
+      for (const key& each : keys) hits += asks(each) ? 1U : 0U;
+      return hits;
+    };
+    if constexpr (requires { subject_.with_lookup(count_hits); }) {
+      return subject_.with_lookup(count_hits);
+    } else {
+      return count_hits([this](const key& each) { return subject_.may_contain(each); });
+    }
   }
   [[nodiscard]] bool shares_adds() const override { return adds_shared; }
   void add_shared(const key_block& block) override {

@@ -49,6 +49,10 @@ struct filter_subject {
   }
   void insert_parallel(std::span<const Key> keys, unsigned threads) { parallel::insert_batch(filter, keys, threads); }
   [[nodiscard]] bool may_contain(const Key& each) const { return filter.may_contain(each); }
+  template <class F>
+  std::uint64_t with_lookup(F&& f) const {
+    return filter.with_lookup(f);
+  }
   void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const {
     filter.may_contain_batch(keys, mask);
   }

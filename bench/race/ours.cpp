@@ -1,4 +1,5 @@
-// All kinds of the list that hash their keys, each with xxh3, and the other layout of `blocked`. Compiled twice: as
+// All kinds of the list that hash their keys, each with xxh3, and the other layout of `blocked`; for integers the layouts
+// of `blocked`, and `bloom`, with the hash mum too, which is as light as what peers do to integers. Compiled twice: as
 // shipped, where the instruction set is chosen at run time, and for this machine, where single look-ups are inlined.
 #include <bloomery/version.hpp>
 
@@ -9,16 +10,20 @@ namespace {
 
 using namespace bloomery;
 
-template <filter_kind K>
+template <filter_kind K, hash_function H = xxh3>
 void add_offer(std::vector<bench::offer>& out, std::string_view layout) {
+  constexpr bool numbers_only = std::is_same_v<H, mum>;  // other keys are hashed by xxh3 anyway
   std::string name(K::info.name);
   if (!layout.empty()) name.append(" ").append(layout);
+  if (numbers_only) name.append(" mum");
   out.push_back({.name = std::move(name),
                  .version = std::string(version),
                  .ours = true,
                  .build = BLOOMERY_RACE_BUILD,
+                 .minor = numbers_only && layout.empty(),
                  .make = [layout](const bench::race_size& size) -> std::unique_ptr<bench::contender> {
-                   auto made = bench::make_filter_contender<K>(
+                   if (numbers_only && !size.type->number) return nullptr;
+                   auto made = bench::make_filter_contender<K, H>(
                        {.keys = size.keys, .bits_per_key = size.bits_per_key, .layout = layout}, *size.type);
                    return made ? std::move(*made) : nullptr;
                  }});
@@ -32,4 +37,7 @@ void bloomery_race_offers(std::vector<bench::offer>& out) {
     if constexpr (!kind::info.integer_keys) add_offer<kind>(out, {});
   });
   add_offer<blocked>(out, "split32");
+  add_offer<blocked, mum>(out, {});
+  add_offer<blocked, mum>(out, "split32");
+  add_offer<bloom, mum>(out, {});
 }

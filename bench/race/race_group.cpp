@@ -119,10 +119,12 @@ thread_figures add_together(entry& of, const race_size& size, crew& threads) {
           .all = ns_per_key(low_percentile(std::move(all)), in_round)};
 }
 
-// The same with one call that has threads of its own.
+// The same with one call that has threads of its own, with as many keys as a program has that builds a filter.
 double add_in_parallel(entry& of, const race_size& size, unsigned threads) {
   constexpr std::uint64_t rounds = 20;
-  const std::size_t in_round = thread_keys::keys * threads;
+  constexpr std::uint64_t most = 1'000'000;
+  const auto in_round =
+      static_cast<std::size_t>(std::clamp(size.keys, std::uint64_t{thread_keys::keys} * threads, most));
   const auto feed = feed_of(*size.type, size.keys);
   of.each.start_fill();
   std::vector<double> times;
