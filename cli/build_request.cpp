@@ -65,6 +65,12 @@ outcome<build_request> build_request::from(const options& given) {
     return fail_usage(
         fmt::format("kind {} is exact and as large as its keys: leave -p, --bits-per-key and --mem out", kind));
   }
+  if (request.kind_->grows && (given.has(flag::memory) || given.has(flag::bits_per_key))) {
+    return fail_usage(fmt::format("kind {} grows with its keys: leave --mem and --bits-per-key out", kind));
+  }
+  if (given.has(flag::mode) && request.kind_->modes.empty()) {
+    return fail_usage(fmt::format("kind {} has no modes: leave --mode out", kind));
+  }
   if (given.has(flag::fpr) && given.has(flag::bits_per_key)) {
     return fail_usage("-p and --bits-per-key contradict each other: give one");
   }
@@ -77,11 +83,12 @@ outcome<build_request> build_request::from(const options& given) {
   request.ceiling_bytes_ = given.count(flag::memory);
   request.headroom_ = given.real(flag::headroom).value_or(0);
   request.layout_ = given.text(flag::layout);
+  request.mode_ = given.text(flag::mode);
   if (const auto hashes = given.count(flag::hashes)) {
     request.hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
   }
   // What can never be had is refused before any input is read. What one key cannot have, more cannot.
-  if (!request.kind_->grows) {
+  if (!request.kind_->exact) {
     if (auto possible = request.sized(request.keys_.value_or(1), {}); !possible) return failed(possible.error());
   }
   return request;
@@ -113,6 +120,7 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
   }
   params.keys = headroom_ > 0 ? static_cast<std::uint64_t>(wanted) : keys;
   params.layout = layout_;
+  params.mode = mode_;
   params.hashes = hashes_;
   if (kind_->exact) return params;
   params.bits_per_key = bits_per_key_;

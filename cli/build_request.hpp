@@ -68,6 +68,7 @@ class build_request {
   std::optional<unsigned> hashes_;
   double headroom_ = 0;
   std::string layout_;
+  std::string mode_;
 };
 
 }  // namespace bloomery::cli

@@ -50,6 +50,10 @@ outcome<void> filter_edit::save() const {
 std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
   const fullness of = fullness_of(filter.info(), stats);
   if (!of.overfull) return {};
+  if (filter.info().grows) {
+    return fmt::format("has a false-positive rate of {}, promised was {}; build it again from its keys with -n {}",
+                       percent(stats.fpr_now), percent(stats.promised_fpr), of.keys);
+  }
   return fmt::format(
       "holds about {} and was made for {}: its false-positive rate is now {}, promised was {}; build it "
       "again with -n {}",

@@ -16,17 +16,21 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   const double estimated = std::min(stats.estimated_keys, static_cast<double>(max_keys));
   fullness out;
   out.keys = std::max(stats.keys.keys, static_cast<std::uint64_t>(estimated + 0.5));
-  out.countable = kind.exact || stats.fill < countable_fill;
+  out.countable = kind.exact || kind.grows || stats.fill < countable_fill;
   // What was counted is never too much. An estimate is off by a few times the square root of what it estimates, at
   // most, as long as the filter is not far beyond its capacity.
-  const bool beyond = stats.keys.exact ? stats.keys.keys > stats.capacity_keys
-                                       : estimated > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
-  out.overfull = !kind.grows && beyond && stats.fpr_now > stats.promised_fpr;
+  // A kind that grows has no number of keys to be beyond: merges can break its promise at any.
+  const bool beyond = kind.grows         ? true
+                      : stats.keys.exact ? stats.keys.keys > stats.capacity_keys
+                                         : estimated > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
+  out.overfull = beyond && stats.fpr_now > stats.promised_fpr;
   return out;
 }
 
 std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of) {
   const std::string capacity = with_commas(stats.capacity_keys);
+  if (kind.grows)
+    return fmt::format("its rate is beyond its promise: build it again from its keys with -n {}", of.keys);
   if (!of.countable) {
     return fmt::format("it holds far more keys than the {} that it was made for, too many to tell: build it again",
                        capacity);

@@ -42,10 +42,10 @@ outcome<tally> insert_all(const options& given, filter_edit& edit) {
 std::string summary(const filter_edit& edit, const tally& added, const filter_stats& stats) {
   std::string out = fmt::format("{}: {}, {} read, {} inserted", edit.name(), edit.filter().info().name,
                                 number_of(added.keys_read, "key"), with_commas(added.keys_inserted));
-  if (edit.filter().info().grows) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
-  out.append(fmt::format("; holds about {}, made for {}",
-                         number_of(fullness_of(edit.filter().info(), stats).keys, "key"),
-                         with_commas(stats.capacity_keys)));
+  const kind_info& kind = edit.filter().info();
+  if (kind.exact) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
+  out.append(fmt::format("; holds about {}", number_of(fullness_of(kind, stats).keys, "key")));
+  if (!kind.grows) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
   return out.append(fmt::format("; FPR now {}, promised {}", percent(stats.fpr_now), percent(stats.promised_fpr)));
 }
 

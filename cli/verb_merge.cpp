@@ -93,7 +93,8 @@ failed refuse_shapes(const std::string& name, const any_filter& one, const std::
 }
 
 result<void> combine(const options& given, any_filter& into, const any_filter& other) {
-  return given.has(flag::intersect) ? into.intersect(other) : into.merge(other);
+  if (given.has(flag::intersect)) return into.intersect(other);
+  return into.merge(other, given.has(flag::any_rate) ? merge_rate::any : merge_rate::as_promised);
 }
 
 failed refuse(const merged& so_far, const any_filter& ours, const opened_filter& next, const any_filter& theirs,
@@ -279,7 +280,9 @@ const verb merge_verb = {
         "the larger ones are folded, to the largest size that divides the sizes of all. "
         "A folded filter is as full as one that was built at the smaller size. "
         "When that is too full to tell keys apart, or the kind cannot fold, the merge is refused. "
-        "The false-positive rate of the result is printed, with a warning when it is worse than promised.\n\n"
+        "The false-positive rate of the result is printed, with a warning when it is worse than promised. "
+        "Filters of kind growing merge whatever their sizes, their rates add up, "
+        "and a result that would be worse than promised is refused without --any-rate.\n\n"
         "Every input is checked as a whole. "
         "FILE appears whole or not at all; with --force it may be one of the inputs.",
     .examples = examples,

@@ -59,7 +59,7 @@ struct filter_model {
   virtual result<void> count(std::span<const std::uint64_t> digests,
                              std::span<std::uint64_t> counts) const noexcept = 0;
   // `other` is of the same kind.
-  virtual result<void> merge(const filter_model& other) noexcept = 0;
+  virtual result<void> merge(const filter_model& other, merge_rate rate) noexcept = 0;
   virtual result<void> intersect(const filter_model& other) noexcept = 0;
   [[nodiscard]] virtual result<std::unique_ptr<filter_model>> fold(std::uint64_t factor) const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t fold_units() const noexcept = 0;
@@ -131,7 +131,8 @@ class any_filter {
   }
 
   // Union and intersection: same kind, hash, seed and key, and the geometry that the kind asks for.
-  result<void> merge(const any_filter& other) noexcept;
+  // Some kinds refuse a union that would break their promise, unless any rate will do.
+  result<void> merge(const any_filter& other, merge_rate rate = merge_rate::as_promised) noexcept;
   result<void> intersect(const any_filter& other) noexcept;
   [[nodiscard]] result<any_filter> fold(std::uint64_t factor) const noexcept;
   // What a factor must divide; 0 for kinds that cannot fold.
@@ -152,6 +153,7 @@ class any_filter {
   }
   static result<any_filter> load_stream(const input_file& stream, const load_options& options) noexcept;
   [[nodiscard]] result<void> check_same(const any_filter& other) const noexcept;
+  static result<void> check_mode(const kind_info& kind, std::string_view mode) noexcept;
   static result<void> check_hash(const kind_info& kind, const hash_spec& hash, const size_plan& plan) noexcept;
   // Calls f(std::type_identity<K>{}) for the kind with this id.
   template <class K, class... Rest, class F>

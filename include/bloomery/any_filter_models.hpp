@@ -63,6 +63,9 @@ struct in_memory final : filter_model {
   result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override {
     if constexpr (erasable<K>) {
       if (auto fits = check_digest_width<std::uint64_t>(filter.shape().digest_bits); !fits) return fail(fits.error());
+      if constexpr (erasing_in_some_modes<K>) {
+        if (auto can = filter.check_erase(); !can) return fail(can.error());
+      }
       return erase_batch(filter, digests);
     } else {
       static_cast<void>(digests);
@@ -80,15 +83,17 @@ struct in_memory final : filter_model {
       return cannot(K::info, "count");
     }
   }
-  result<void> merge(const filter_model& other) noexcept override {
-    if constexpr (mergeable<K>) {
+  result<void> merge(const filter_model& other, merge_rate rate) noexcept override {
+    if constexpr (refusing_merges<K>) {
+      return filter.merge(same(other), rate);
+    } else if constexpr (mergeable<K>) {
       return filter.merge(same(other));
     } else {
       return cannot(K::info, "merge");
     }
   }
   result<void> intersect(const filter_model& other) noexcept override {
-    if constexpr (mergeable<K>) {
+    if constexpr (intersectable<K>) {
       return filter.intersect(same(other));
     } else {
       return cannot(K::info, "intersect");
@@ -180,7 +185,7 @@ struct in_file final : filter_model {
       return cannot(K::info, "count");
     }
   }
-  result<void> merge(const filter_model& /*other*/) noexcept override { return refused(); }
+  result<void> merge(const filter_model& /*other*/, merge_rate /*rate*/) noexcept override { return refused(); }
   result<void> intersect(const filter_model& /*other*/) noexcept override { return refused(); }
   [[nodiscard]] result<filter_owner> fold(std::uint64_t factor) const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());
@@ -224,6 +229,14 @@ result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
   return any_filter(std::move(*self), hash);
 }
 
+inline result<void> any_filter::check_mode(const kind_info& kind, std::string_view mode) noexcept {
+  if (mode.empty() || !kind.modes.empty()) return {};  // a kind with modes knows them itself
+  std::array<char, 96> text{};
+  std::snprintf(text.data(), text.size(), "kind %.*s has no modes: leave --mode out",
+                static_cast<int>(kind.name.size()), kind.name.data());
+  return fail(errc::unsupported, text.data());
+}
+
 inline result<void> any_filter::check_hash(const kind_info& kind, const hash_spec& hash,
                                            const size_plan& plan) noexcept {
   const hash_info* info = find_hash(hash.id);
@@ -234,7 +247,9 @@ inline result<void> any_filter::check_hash(const kind_info& kind, const hash_spe
                                        : "hash identity is for kinds of integers: plain integers are no digests");
   }
   if (kind.exact) return {};
-  return check_hash_bits(*info, plan.keys, plan.fpr, plan.digest_bits);
+  // What grows needs the bits of what it may grow to.
+  return check_hash_bits(*info, plan.keys < plan.grows_to_keys ? plan.grows_to_keys : plan.keys, plan.fpr,
+                         plan.digest_bits);
 }
 
 inline result<any_filter> any_filter::make(std::string_view kind, const filter_params& params,
@@ -243,6 +258,7 @@ inline result<any_filter> any_filter::make(std::string_view kind, const filter_p
   if (info == nullptr) return fail(errc::unknown_kind, kind);
   return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
     using K = typename decltype(tag)::type;
+    if (auto known = check_mode(K::info, params.mode); !known) return fail(known.error());
     size_plan plan;
     if constexpr (!K::info.exact) {
       const auto solved = K::plan(params.sizes(), params.layout);
@@ -317,10 +333,10 @@ inline result<void> any_filter::check_same(const any_filter& other) const noexce
   return {};
 }
 
-inline result<void> any_filter::merge(const any_filter& other) noexcept {
+inline result<void> any_filter::merge(const any_filter& other, merge_rate rate) noexcept {
   if (auto same = check_same(other); !same) return same;
   if (auto whole = other.self_->bytes(); !whole) return fail(whole.error());  // a mapped one: every chunk is checked
-  return self_->merge(*other.self_);
+  return self_->merge(*other.self_, rate);
 }
 
 inline result<void> any_filter::intersect(const any_filter& other) noexcept {

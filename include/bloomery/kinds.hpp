@@ -9,6 +9,7 @@
 #include <bloomery/kinds/blocked.hpp>
 #include <bloomery/kinds/bloom.hpp>
 #include <bloomery/kinds/counting.hpp>
+#include <bloomery/kinds/growing.hpp>
 
 namespace bloomery {
 
@@ -16,7 +17,8 @@ using kind_list = type_list<  //
     bloom,                    //
     blocked,                  //
     bitmap,                   //
-    counting                  //
+    counting,                 //
+    growing                   //
     >;
 
 // The kind with this name or id, or nullptr.

@@ -34,8 +34,9 @@ struct size_plan {
   unsigned hashes = 0;      // bits that a key sets; 0 where the idea does not apply
   double bits_per_key = 0;  // bits / keys
   std::uint64_t memory_bytes = 0;
-  unsigned digest_bits = 64;  // 64, or 128 where n and p need more than 64 hash bits
-  unsigned lines = 0;         // cache lines that a look-up touches, where the layout decides; 0: as the kind says
+  unsigned digest_bits = 64;        // 64, or 128 where n and p need more than 64 hash bits
+  unsigned lines = 0;               // cache lines that a look-up touches, where the layout decides; 0: as the kind says
+  std::uint64_t grows_to_keys = 0;  // kinds that grow: the number of keys up to which the rate asked for is kept
 };
 
 inline constexpr std::uint64_t max_keys = std::uint64_t{1} << 56U;

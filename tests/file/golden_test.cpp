@@ -72,6 +72,8 @@ TEST(Golden, CountingIsReadAndWrittenAgain) {
   expect_golden<counting>("counting-line.bloom");
 }
 
+TEST(Golden, GrowingIsReadAndWrittenAgain) { expect_golden<growing>("growing.bloom"); }
+
 TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
 
 TEST(Golden, EveryKindHasAFile) {

@@ -244,7 +244,7 @@ TYPED_TEST(AnyFilter, ErasesManyAtOnceOrRefusesByName) {
 
 TYPED_TEST(AnyFilter, CountsAsTheKindDoesOrRefusesByName) {
   auto filter = this->make();
-  const std::vector<std::uint64_t> digests = {3, 5, 7};
+  const std::vector<std::uint64_t> digests = {mix64(3), mix64(5), mix64(7)};
   ASSERT_TRUE(filter.insert(std::span(digests).first(2)));
   std::vector<std::uint64_t> counts(2);
   EXPECT_EQ(filter.count(digests, counts).error().code, errc::bad_span);

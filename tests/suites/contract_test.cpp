@@ -17,6 +17,14 @@ class Mergeable : public testing::Test {};
 TYPED_TEST_SUITE(Mergeable, kinds_with<merges>, kind_name);
 
 template <class K>
+class Intersectable : public testing::Test {};
+TYPED_TEST_SUITE(Intersectable, kinds_with<intersects>, kind_name);
+
+template <class K>
+class Unordered : public testing::Test {};
+TYPED_TEST_SUITE(Unordered, kinds_with<forgets_the_order>, kind_name);
+
+template <class K>
 class Foldable : public testing::Test {};
 TYPED_TEST_SUITE(Foldable, kinds_with<folds>, kind_name);
 
@@ -148,7 +156,7 @@ TYPED_TEST(Contract, MovingKeepsTheContent) {
   for (const std::uint64_t key : keys) ASSERT_TRUE(other.may_contain(key));
 }
 
-TYPED_TEST(Contract, InsertOrderDoesNotMatter) {
+TYPED_TEST(Unordered, InsertOrderDoesNotMatter) {
   digest_source digests(6);
   auto keys = digests.take(2000);
   auto forwards = make_filter<TypeParam>(2000);
@@ -196,7 +204,7 @@ TYPED_TEST(Mergeable, MergeIsTheFilterOfBothSets) {
   EXPECT_NEAR(static_cast<double>(a.keys().keys), 1000.0, 30.0);
 }
 
-TYPED_TEST(Mergeable, IntersectionKeepsEveryCommonKey) {
+TYPED_TEST(Intersectable, IntersectionKeepsEveryCommonKey) {
   digest_source digests(8);
   const auto common = digests.take(300);
   auto a = make_filter<TypeParam>(1000);

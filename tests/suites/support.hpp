@@ -39,6 +39,20 @@ struct merges {
   template <class K>
   static constexpr bool of = mergeable<K>;
 };
+struct intersects {
+  template <class K>
+  static constexpr bool of = intersectable<K>;
+};
+// Kinds whose bytes depend on nothing but what was inserted: not those that grow by splitting.
+struct forgets_the_order {
+  template <class K>
+  static constexpr bool of = K::info.exact || !K::info.grows;
+};
+// Kinds that are made for a number of keys, at which their rate is the one promised.
+struct has_fixed_size {
+  template <class K>
+  static constexpr bool of = !K::info.exact && !K::info.grows;
+};
 struct folds {
   template <class K>
   static constexpr bool of = foldable<K>;

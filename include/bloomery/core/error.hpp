@@ -65,6 +65,7 @@ enum class errc : std::uint16_t {
   codec_failed,
   read_only,
   not_keyed,
+  merge_breaks_promise,
   count_
 };
 
@@ -131,6 +132,8 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "cannot be unpacked: {t}",
       "{t} is open for reading only: load it into memory to change it",
       "hash {t} takes no secret key: use siphash13, siphash24 or highwayhash64",
+      "together they would have a false-positive rate of {t} %, which is more than they promise: use --any-rate to "
+      "merge them all the same",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

@@ -165,6 +165,8 @@ result<stored_filter<K>> load_native(const byte_source& source, const load_optio
   auto filter = [&]() -> result<K> {
     if constexpr (mappable<K>) {
       return K::adopt(header->shape, std::move(*payload));
+    } else if constexpr (requires { K::deserialize(header->shape, payload->bytes(), options.memory); }) {
+      return K::deserialize(header->shape, payload->bytes(), options.memory);
     } else {
       return K::deserialize(header->shape, payload->bytes());
     }

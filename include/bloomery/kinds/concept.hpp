@@ -29,6 +29,7 @@ struct kind_info {
   bool integer_keys = false;  // digests are the keys themselves (hash `identity`)
   bool wide_digests = false;  // can take 128-bit digests
   unsigned cell_bits = 1;     // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
+  std::string_view modes{};   // as given to --mode, separated by blanks, the usual one first; most kinds have none
 };
 
 // Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.
@@ -42,6 +43,7 @@ struct filter_params {
   std::optional<std::uint64_t> memory_bytes{};
   std::string_view layout{};
   const memory_hooks* memory = nullptr;
+  std::string_view mode{};
 
   [[nodiscard]] size_request sizes() const noexcept { return {keys, fpr, bits, hashes, bits_per_key, memory_bytes}; }
 };
@@ -118,7 +120,17 @@ concept serializable = filter_kind<K> &&
 template <class K>
 concept mergeable = filter_kind<K> && requires(K filter, const K& other) {
   { filter.merge(other) } -> std::same_as<result<void>>;
+};
+template <class K>
+concept intersectable = mergeable<K> && requires(K filter, const K& other) {
   { filter.intersect(other) } -> std::same_as<result<void>>;
+};
+
+// What a merge may do to the false-positive rate, for kinds that refuse to break their promise by one.
+enum class merge_rate : std::uint8_t { as_promised, any };
+template <class K>
+concept refusing_merges = mergeable<K> && requires(K filter, const K& other, merge_rate rate) {
+  { filter.merge(other, rate) } -> std::same_as<result<void>>;
 };
 
 // Kinds that can be made smaller afterwards, by any factor that divides `fold_units()`: bits, blocks.
@@ -132,6 +144,11 @@ concept foldable = filter_kind<K> && requires(const K constant, std::uint64_t fa
 template <class K>
 concept erasable = filter_kind<K> && requires(K filter, std::uint64_t digest) {
   { filter.erase(digest) } -> std::same_as<bool>;
+};
+// Those of them that erase in some modes only: an error says why this filter does not.
+template <class K>
+concept erasing_in_some_modes = erasable<K> && requires(const K constant) {
+  { constant.check_erase() } -> std::same_as<result<void>>;
 };
 
 // Kinds that can say how often they hold a key: 0 only when it is surely absent. Sets say 0 or 1.

@@ -1,0 +1,383 @@
+// kinds/growing.hpp: the growing filter: any number of keys, one cache line a look-up.
+//
+// What it is    a filter that starts small and grows by splitting pages of 4 KiB, one at a time: no rebuilding, no chain
+//               of filters, no pause longer than a page's split. Keys leave prefixes of their digests in slots; each
+//               doubling takes a bit from them, which costs a small step in the rate and not a factor.
+// Use it when   the number of keys is not known before. `keys` is the first capacity, `fpr` the rate that is kept while
+//               the filter grows: to a million times its first capacity and beyond (see capacity_keys()).
+// Use instead   `blocked` where the number of keys is known: a third of the memory. This one takes 23 to 40 bits a key
+//               with the slots of 16 bits that rates from 0.8 % up need, 35 to 60 with those of 24 bits.
+//
+// Modes         multiset (default): every insert is stored, a key that was inserted twice counts twice and must be erased
+//               twice. set: an insert of a key that may be there stores nothing, and erase and rejuvenate are refused,
+//               because one code may then stand for several keys. In both, `inserted` says that the key was surely absent
+//               before, `present` that it may have been there.
+// Deletes       in multiset mode, safe for keys that were inserted more often than erased. Erasing any other key may
+//               remove somebody else's: a false negative. What is surely absent is refused (false). An erased key may
+//               still be answered "maybe", as any absent key may.
+// Count         how many codes match: never less than the key's own; a set says 0 or 1.
+// Merges        filters of the same width and mode, any sizes: the sum of two multisets, the union of two sets. Rates add
+//               up, and more than the promise is refused unless the caller says that any rate will do. No intersection.
+// Rate          fpr_now() is known at any time from what the codes cover; kinds/growing_fpr.hpp has the law of growth.
+//               Equal keys are counted as often as they are in it: with many of those it is an upper bound.
+//
+// Layouts       slots16, slots24, slots32: chosen by the rate. kernels/growing.hpp defines codes and lines,
+//               kinds/growing_engine.hpp how they change, kinds/growing_stored.hpp the bytes.
+// Order         the same keys in another order give the same answers for them, but not the same bytes.
+// Memory        refused memory is survived: a page that cannot split fills up, and what its lines cannot hold is spilled.
+//               When even that is refused, insert says `full`, and every answer is "maybe" from then on.
+// Papers        N. Dayan, I. Bercea, P. Reviriego, R. Pagh, "InfiniFilter: expanding filters to infinity and beyond",
+//               2023 (prefixes that shrink); R. Fagin et al., "Extendible hashing", 1979 (pages and directory).
+// Threads       any number of readers, or one writer. Nothing here is atomic.
+//
+//     auto filter = bloomery::growing::make({.keys = 1000, .fpr = 0.01});
+//     if (!filter) return 2;
+//     for (std::uint64_t i = 0; i < 1'000'000; ++i) filter->insert(bloomery::mix64(i));
+//     bool maybe = filter->may_contain(bloomery::mix64(7));   // true
+//     bool erased = filter->erase(bloomery::mix64(7));        // true
+#pragma once
+
+#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/growing_fpr.hpp>
+#include <bloomery/kinds/growing_stored.hpp>
+
+namespace bloomery {
+
+enum class growing_mode : std::uint8_t { multiset, set };
+
+namespace detail {
+
+// Calls f with the functions for a width of slots.
+template <class F>
+decltype(auto) with_slots(unsigned width, F&& f) {
+  if (width == 16) return f(growing_engine<kernels::growing_slots<16>>{});
+  if (width == 24) return f(growing_engine<kernels::growing_slots<24>>{});
+  return f(growing_engine<kernels::growing_slots<32>>{});
+}
+
+}  // namespace detail
+
+class growing {
+ public:
+  static constexpr kind_info info{.id = 6,
+                                  .name = "growing",
+                                  .summary = "grows with its keys at a kept rate, one cache line per key; erases",
+                                  .lines = "1",
+                                  .grows = true,
+                                  .modes = "multiset set"};
+
+  static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
+    return sizing::plan_growing(request, layout);
+  }
+  static result<growing> make(const filter_params& params) noexcept;
+  [[nodiscard]] result<growing> clone() const noexcept;
+
+  insert_result insert(std::uint64_t digest) noexcept;
+  [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
+    return refused_ || detail::with_slots(width_, [&](auto engine) { return engine.may_contain(state_, digest); });
+  }
+  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
+    return insert_stream(digests.size(), given{digests.data()});
+  }
+  // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
+  void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
+    may_contain_stream(digests.size(), given{digests.data()}, mask);
+  }
+  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  template <class Next>
+  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept;
+  template <class Next>
+  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
+
+  // Whether keys can be erased: an error that says why not. erase itself refuses by false.
+  [[nodiscard]] result<void> check_erase() const noexcept;
+  bool erase(std::uint64_t digest) noexcept;
+  // Gives a key that is in the filter a fresh code, as long as slots allow: the rate falls. Rules as for erase.
+  bool rejuvenate(std::uint64_t digest) noexcept {
+    return mode_ == growing_mode::multiset &&
+           detail::with_slots(width_, [&](auto engine) { return engine.rejuvenate(state_, digest); });
+  }
+  [[nodiscard]] std::uint64_t count(std::uint64_t digest) const noexcept;
+
+  // Takes memory for so many further keys now, so that no insert waits for the system until they are in.
+  result<void> reserve(std::uint64_t keys) noexcept;
+
+  result<void> merge(const growing& other, merge_rate rate) noexcept;
+  result<void> merge(const growing& other) noexcept { return merge(other, merge_rate::as_promised); }
+  void clear() noexcept;
+  // Same width, mode, pages, codes: the same answers for ever.
+  friend bool operator==(const growing& a, const growing& b) noexcept {
+    return a.width_ == b.width_ && a.mode_ == b.mode_ && a.state_.first_depth == b.state_.first_depth &&
+           detail::with_slots(a.width_, [&](auto engine) { return engine.equal(a.state_, b.state_); });
+  }
+
+  [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
+  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] growing_mode mode() const noexcept { return mode_; }
+  [[nodiscard]] unsigned slot_bits() const noexcept { return width_; }
+  [[nodiscard]] std::uint64_t pages() const noexcept { return state_.pages.pages(); }
+  [[nodiscard]] std::uint64_t spilled() const noexcept { return state_.spilled; }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return state_.pages.memory_bytes(); }
+  [[nodiscard]] double fill() const noexcept {  // share of used slots
+    const std::uint64_t slots = pages() * kernels::growing_page_lines * model().slots();
+    return slots == 0 ? 0.0 : static_cast<double>(state_.slots_used) / static_cast<double>(slots);
+  }
+  // Different keys: those that came while they were surely absent, and what was taken for present by mistake.
+  [[nodiscard]] double estimated_keys() const noexcept {
+    return std::min(static_cast<double>(keys_) / std::exp(-state_.coverage()), static_cast<double>(occurrences()));
+  }
+  // Inserts that were stored, less those erased: exact.
+  [[nodiscard]] std::uint64_t occurrences() const noexcept { return state_.occurrences; }
+  [[nodiscard]] double fpr_now() const noexcept { return refused_ ? 1.0 : -std::expm1(-state_.coverage()); }
+  [[nodiscard]] named_values describe() const noexcept {
+    return {{{.name = "layout",
+              .text = width_ == 16   ? "slots16"
+                      : width_ == 24 ? "slots24"
+                                     : "slots32"},
+             {.name = "mode", .text = mode_ == growing_mode::multiset ? "multiset" : "set"},
+             {.name = "pages", .number = pages()},
+             {.name = "spilled", .number = state_.spilled}}};
+  }
+
+  // The native file: see kinds/concept.hpp.
+  [[nodiscard]] stored_shape shape() const noexcept;
+  [[nodiscard]] std::uint64_t serialized_bytes() const noexcept {
+    return detail::with_slots(width_, [&](auto engine) { return stored<decltype(engine)>::size_bytes(state_); });
+  }
+  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept;
+  static result<growing> deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+                                     const memory_hooks* hooks = nullptr) noexcept;
+
+ private:
+  // Digests that are there already.
+  struct given {
+    const std::uint64_t* digests;
+    const std::uint64_t* operator()(std::size_t first, std::size_t /*count*/, std::uint64_t* /*room*/) const noexcept {
+      return digests + first;
+    }
+  };
+  template <class Engine>
+  using stored = growing_stored<typename Engine::slots>;
+
+  [[nodiscard]] growing_model model() const noexcept { return {width_, state_.first_depth}; }
+  [[nodiscard]] result<void> check_same(const growing& other) const noexcept;
+  void take_settings(const growing& other) noexcept {
+    keys_ = other.keys_;
+    capacity_ = other.capacity_;
+    fpr_ = other.fpr_;
+    width_ = other.width_;
+    mode_ = other.mode_;
+    keys_exact_ = other.keys_exact_;
+    refused_ = other.refused_;
+  }
+
+  growing_state state_;
+  std::uint64_t keys_ = 0;
+  std::uint64_t capacity_ = 0;
+  double fpr_ = 0;
+  unsigned width_ = 16;
+  growing_mode mode_ = growing_mode::multiset;
+  bool keys_exact_ = true;
+  bool refused_ = false;
+};
+
+namespace detail {
+
+inline result<growing_mode> find_growing_mode(std::string_view name) noexcept {
+  if (name.empty() || name == "multiset") return growing_mode::multiset;
+  if (name == "set") return growing_mode::set;
+  return fail(errc::unsupported, "kind growing has the modes multiset and set");
+}
+
+}  // namespace detail
+
+inline result<growing> growing::make(const filter_params& params) noexcept {
+  const auto mode = detail::find_growing_mode(params.mode);
+  if (!mode) return fail(mode.error());
+  const auto solved = plan(params.sizes(), params.layout);
+  if (!solved) return fail(solved.error());
+  const auto model = sizing::solve_growing(params.sizes(), params.layout);
+  if (!model) return fail(model.error());
+  auto pages = growing_pages::make(model->pages(), params.memory);
+  if (!pages) return fail(pages.error());
+  growing filter;
+  filter.state_.pages = std::move(*pages);
+  filter.state_.first_depth = model->first_depth;
+  if (!filter.state_.pages.fill(model->first_depth)) {
+    return fail(errc::out_of_memory, "the filter", {model->memory_bytes()});
+  }
+  filter.width_ = model->width;
+  filter.mode_ = *mode;
+  filter.fpr_ = params.fpr.value_or(model->usual_fpr());
+  filter.capacity_ = solved->grows_to_keys;
+  return filter;
+}
+
+inline result<growing> growing::clone() const noexcept {
+  auto pages = state_.pages.clone();
+  if (!pages) return fail(pages.error());
+  growing copy;
+  copy.state_ = {.pages = std::move(*pages),
+                 .occurrences = state_.occurrences,
+                 .slots_used = state_.slots_used,
+                 .spilled = state_.spilled,
+                 .covered = state_.covered,
+                 .first_depth = state_.first_depth};
+  copy.take_settings(*this);
+  return copy;
+}
+
+inline insert_result growing::insert(std::uint64_t digest) noexcept {
+  return detail::with_slots(width_, [&](auto engine) {
+    const bool was_there = engine.may_contain(state_, digest);
+    if (was_there && mode_ == growing_mode::set) return insert_result::present;
+    if (!engine.insert(state_, digest)) {
+      refused_ = true;
+      return insert_result::full;
+    }
+    keys_ += was_there ? 0U : 1U;
+    return was_there ? insert_result::present : insert_result::inserted;
+  });
+}
+
+template <class Next>
+std::uint64_t growing::insert_stream(std::size_t count, Next&& next) noexcept {
+  constexpr std::size_t group = 64;
+  std::array<std::uint64_t, group> room;
+  std::uint64_t inserted = 0;
+  for (std::size_t first = 0; first < count; first += group) {
+    const std::size_t size = std::min(group, count - first);
+    const std::uint64_t* digests = next(first, size, room.data());
+    detail::with_slots(width_, [&](auto engine) {
+      for (std::size_t i = 0; i < size; ++i) engine.send_for(state_, digests[i]);
+    });
+    for (std::size_t i = 0; i < size; ++i) inserted += insert(digests[i]) == insert_result::inserted ? 1U : 0U;
+  }
+  return inserted;
+}
+
+template <class Next>
+void growing::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+  detail::with_slots(width_, [&](auto engine) {
+    using slots = typename decltype(engine)::slots;
+    kernels::growing_ask_with<slots>(active_isa(), state_.pages.view(), count, kernels::digest_feed(next), mask.data(),
+                                     engine.beyond(state_));
+  });
+  if (!refused_) return;
+  for (std::size_t i = 0; i < count; ++i) mask[i / 64] |= std::uint64_t{1} << (i % 64);
+}
+
+inline result<void> growing::check_erase() const noexcept {
+  if (mode_ == growing_mode::multiset) return {};
+  return fail(errc::unsupported, "kind growing erases in mode multiset only, and this filter is of mode set");
+}
+
+inline bool growing::erase(std::uint64_t digest) noexcept {
+  if (mode_ == growing_mode::set) return false;
+  if (!detail::with_slots(width_, [&](auto engine) { return engine.erase(state_, digest); })) return false;
+  // A key that is still matched may be there once more, or only seem to be.
+  keys_ -= keys_ != 0 && !may_contain(digest) ? 1U : 0U;
+  keys_exact_ = state_.occurrences == 0;
+  if (keys_exact_) keys_ = 0;
+  return true;
+}
+
+inline std::uint64_t growing::count(std::uint64_t digest) const noexcept {
+  if (mode_ == growing_mode::set || refused_) return may_contain(digest) ? 1 : 0;
+  return detail::with_slots(width_, [&](auto engine) { return engine.count(state_, digest); });
+}
+
+inline result<void> growing::reserve(std::uint64_t keys) noexcept {
+  // All pages split at about the same number of keys, when they are three quarters full, and a little sooner or later.
+  const double page_keys = static_cast<double>(model().page_keys());
+  const double total = 2.15 * (static_cast<double>(state_.codes()) + static_cast<double>(keys)) / page_keys + 2;
+  const double wanted = std::min(total - static_cast<double>(pages()), 0x1p50);
+  if (!(wanted > 0) || state_.pages.reserve(static_cast<std::uint64_t>(wanted))) return {};
+  return fail(errc::out_of_memory, "the filter",
+              {static_cast<std::uint64_t>(wanted * static_cast<double>(growing_pages::page_stride))});
+}
+
+inline result<void> growing::check_same(const growing& other) const noexcept {
+  if (this == &other) return fail(errc::mismatch, "a filter is not merged with itself");
+  if (width_ != other.width_) return fail(errc::mismatch, "their slots differ in width (slots16, slots24, slots32)");
+  if (mode_ != other.mode_) return fail(errc::mismatch, "one is of mode multiset and one of mode set");
+  return {};
+}
+
+inline result<void> growing::merge(const growing& other, merge_rate rate) noexcept {
+  if (auto same = check_same(other); !same) return same;
+  if (refused_ || other.refused_) return fail(errc::out_of_memory, "an earlier insert");
+  const double together = -std::expm1(-(state_.coverage() + other.state_.coverage()));
+  if (rate == merge_rate::as_promised && together > std::max(fpr_, other.fpr_)) {
+    return fail_number(errc::merge_breaks_promise, together * 100);
+  }
+  const bool is_set = mode_ == growing_mode::set;
+  if (!detail::with_slots(width_, [&](auto engine) { return engine.merge(state_, other.state_, is_set); })) {
+    return fail(errc::out_of_memory, "the union", {other.memory_bytes()});
+  }
+  // Keys that are in both were counted twice.
+  keys_ = std::min(keys_ + other.keys_, occurrences());
+  keys_exact_ = false;
+  return {};
+}
+
+inline void growing::clear() noexcept {
+  state_.pages.reset(state_.first_depth);
+  state_.occurrences = 0;
+  keys_ = 0;
+  state_.slots_used = 0;
+  state_.spilled = 0;
+  state_.covered = 0;
+  keys_exact_ = true;
+  refused_ = false;
+}
+
+inline stored_shape growing::shape() const noexcept {
+  return {.capacity_keys = capacity_,
+          .fpr = fpr_,
+          .keys = keys_,
+          .keys_exact = keys_exact_,
+          .digest_bits = 64,
+          .field = {width_, static_cast<std::uint64_t>(mode_), state_.first_depth, pages(), state_.occurrences}};
+}
+
+inline result<void> growing::serialize(std::span<std::byte> out) const noexcept {
+  if (refused_) return fail(errc::out_of_memory, "an earlier insert");
+  const std::uint64_t needed = serialized_bytes();
+  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
+  detail::with_slots(width_, [&](auto engine) { stored<decltype(engine)>::write(state_, out.data()); });
+  return {};
+}
+
+inline result<growing> growing::deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+                                            const memory_hooks* hooks) noexcept {
+  const auto& field = shape.field;
+  if (field[0] != 16 && field[0] != 24 && field[0] != 32) return fail(errc::bad_field, "slot bits", {field[0]});
+  if (field[1] > 1) return fail(errc::bad_field, "mode", {field[1]});
+  growing loaded;
+  loaded.width_ = static_cast<unsigned>(field[0]);
+  loaded.mode_ = static_cast<growing_mode>(field[1]);
+  loaded.fpr_ = shape.fpr;
+  loaded.capacity_ = shape.capacity_keys;
+  loaded.keys_exact_ = shape.keys_exact;
+  if (field[2] > loaded.model().deepest()) return fail(errc::bad_field, "first depth", {field[2]});
+  for (std::size_t i = 5; i < field.size(); ++i) {
+    if (field[i] != 0) return fail(errc::bad_field, "unused number", {field[i]});
+  }
+  auto state = detail::with_slots(loaded.width_, [&](auto engine) {
+    return stored<decltype(engine)>::read(bytes, field[3], static_cast<unsigned>(field[2]), hooks);
+  });
+  if (!state) return fail(state.error());
+  if (field[4] > state->codes()) return fail(errc::bad_field, "occurrences", {field[4]});
+  if (shape.keys > field[4]) return fail(errc::bad_field, "keys", {shape.keys});
+  loaded.state_ = std::move(*state);
+  loaded.state_.occurrences = field[4];
+  loaded.keys_ = shape.keys;
+  return loaded;
+}
+
+static_assert(serializable<growing> && refusing_merges<growing> && erasing_in_some_modes<growing> &&
+              countable<growing> && stream_kind<growing>);
+
+}  // namespace bloomery

@@ -1,0 +1,82 @@
+// kinds/growing_spill.hpp: the codes of a page that found no slot in their lines.
+//
+// A sorted array of codes with their counts. A code is there only while its line is full. Usually all of them are whole
+// digests and one binary search answers; after a merge there may be shorter ones, and then every length is searched for.
+// A page has a handful of entries. Digests that were chosen to fall into one line can make it many: an insert then moves
+// half of them. Use a keyed hash where others choose the keys.
+#pragma once
+
+#include <bloomery/kinds/growing_pages.hpp>
+
+namespace bloomery {
+
+class growing_spill {
+ public:
+  growing_spill(growing_pages& pages, std::byte* page) noexcept
+      : pages_(pages), notes_(growing_pages::notes_of(page)) {}
+
+  // The first entry whose code is not below this one.
+  static std::uint32_t lower_bound(const growing_page_notes& notes, std::uint64_t code) noexcept {
+    const growing_spilled* found =
+        std::lower_bound(notes.spill, notes.spill + notes.spilled, code,
+                         [](const growing_spilled& entry, std::uint64_t wanted) { return entry.code < wanted; });
+    return static_cast<std::uint32_t>(found - notes.spill);
+  }
+  // The entry of the longest code that matches, not shorter than `least` bits; notes.spilled when there is none.
+  static std::uint32_t longest_match(const growing_page_notes& notes, std::uint64_t digest, unsigned least) noexcept {
+    if (notes.spilled == 0) return 0;
+    for (unsigned length = 63; length >= least; --length) {
+      const std::uint64_t code = kernels::growing_code(digest, length);
+      const std::uint32_t at = lower_bound(notes, code);
+      if (at < notes.spilled && notes.spill[at].code == code) return at;
+      if (notes.short_spilled == 0) break;
+    }
+    return notes.spilled;
+  }
+  static std::uint64_t count_matches(const growing_page_notes& notes, std::uint64_t digest, unsigned least) noexcept {
+    std::uint64_t count = 0;
+    for (unsigned length = 63; length >= least && notes.spilled != 0; --length) {
+      const std::uint64_t code = kernels::growing_code(digest, length);
+      const std::uint32_t at = lower_bound(notes, code);
+      if (at < notes.spilled && notes.spill[at].code == code) count += notes.spill[at].count;
+      if (notes.short_spilled == 0) break;
+    }
+    return count;
+  }
+  // An entry of the line that begins with `start`; notes.spilled when there is none.
+  static std::uint32_t any_of_line(const growing_page_notes& notes, std::uint64_t start, unsigned depth) noexcept {
+    const std::uint32_t at = lower_bound(notes, start);
+    const unsigned line_bits = depth + kernels::growing_line_bits;
+    if (at < notes.spilled && ((notes.spill[at].code ^ start) >> (64U - line_bits)) == 0) return at;
+    return notes.spilled;
+  }
+
+  // False when memory was refused; nothing has changed then.
+  bool add(std::uint64_t code, std::uint64_t count) noexcept {
+    const std::uint32_t at = lower_bound(notes_, code);
+    if (at < notes_.spilled && notes_.spill[at].code == code) {
+      notes_.spill[at].count += count;
+      return true;
+    }
+    if (!pages_.make_spill_room(notes_)) return false;
+    std::memmove(notes_.spill + at + 1, notes_.spill + at, (notes_.spilled - at) * sizeof(growing_spilled));
+    notes_.spill[at] = {code, count};
+    ++notes_.spilled;
+    notes_.short_spilled += is_short(code) ? 1U : 0U;
+    return true;
+  }
+  // Takes one of an entry's codes away.
+  void remove_one(std::uint32_t at) noexcept {
+    if (--notes_.spill[at].count != 0) return;
+    notes_.short_spilled -= is_short(notes_.spill[at].code) ? 1U : 0U;
+    --notes_.spilled;
+    std::memmove(notes_.spill + at, notes_.spill + at + 1, (notes_.spilled - at) * sizeof(growing_spilled));
+  }
+  static bool is_short(std::uint64_t code) noexcept { return (code & 1U) == 0; }
+
+ private:
+  growing_pages& pages_;
+  growing_page_notes& notes_;
+};
+
+}  // namespace bloomery
