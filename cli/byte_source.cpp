@@ -168,7 +168,7 @@ byte_source::~byte_source() {
 
 outcome<byte_source::facts> byte_source::stat(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 || access(path.c_str(), R_OK) != 0) {
+  if (::stat(path.c_str(), &status) != 0 || ::access(path.c_str(), R_OK) != 0) {
     return fail_file(path, fmt::format("cannot open: {}", std::strerror(errno)));
   }
   if (S_ISDIR(status.st_mode)) return fail_file(path, make_error(errc::is_directory));

@@ -10,6 +10,9 @@
 //     filter->may_contain(digests, mask);            // bit i answers digest i
 //     filter->save("seen.bloom");
 //     auto again = bloomery::any_filter::open("seen.bloom");   // memory-mapped where the file allows
+//
+// A program of many files may compile the code of all kinds once: all of them with BLOOMERY_ANY_FILTER_LINKED defined, and
+// one of them with #include <bloomery/any_filter_models.hpp>. Nothing else changes, but only that one file can call own().
 #pragma once
 
 #include <bloomery/file/load.hpp>
@@ -169,4 +172,6 @@ class any_filter {
 
 }  // namespace bloomery
 
+#ifndef BLOOMERY_ANY_FILTER_LINKED
 #include <bloomery/any_filter_models.hpp>
+#endif

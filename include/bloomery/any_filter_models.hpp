@@ -1,9 +1,15 @@
 // any_filter_models.hpp: what stands behind any_filter's virtual boundary: a filter in memory, and one in a mapped
-// file. Included by any_filter.hpp; not for use on its own.
+// file. Included by any_filter.hpp, or by the one source that compiles it for a whole program; see there.
 #pragma once
 
 #include <bloomery/any_filter.hpp>
 #include <bloomery/kinds/batch.hpp>
+
+#ifdef BLOOMERY_ANY_FILTER_LINKED
+#define BLOOMERY_ANY_INLINE
+#else
+#define BLOOMERY_ANY_INLINE inline
+#endif
 
 namespace bloomery {
 
@@ -229,7 +235,7 @@ result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
   return any_filter(std::move(*self), hash);
 }
 
-inline result<void> any_filter::check_mode(const kind_info& kind, std::string_view mode) noexcept {
+BLOOMERY_ANY_INLINE result<void> any_filter::check_mode(const kind_info& kind, std::string_view mode) noexcept {
   if (mode.empty() || !kind.modes.empty()) return {};  // a kind with modes knows them itself
   std::array<char, 96> text{};
   std::snprintf(text.data(), text.size(), "kind %.*s has no modes: leave --mode out",
@@ -237,8 +243,8 @@ inline result<void> any_filter::check_mode(const kind_info& kind, std::string_vi
   return fail(errc::unsupported, text.data());
 }
 
-inline result<void> any_filter::check_hash(const kind_info& kind, const hash_spec& hash,
-                                           const size_plan& plan) noexcept {
+BLOOMERY_ANY_INLINE result<void> any_filter::check_hash(const kind_info& kind, const hash_spec& hash,
+                                                        const size_plan& plan) noexcept {
   const hash_info* info = find_hash(hash.id);
   if (info == nullptr) return fail(errc::unknown_hash, "?");
   if (kind.integer_keys != (hash.id == identity::info.id)) {
@@ -252,8 +258,8 @@ inline result<void> any_filter::check_hash(const kind_info& kind, const hash_spe
                          plan.digest_bits);
 }
 
-inline result<any_filter> any_filter::make(std::string_view kind, const filter_params& params,
-                                           const hash_spec& hash) noexcept {
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::make(std::string_view kind, const filter_params& params,
+                                                        const hash_spec& hash) noexcept {
   const kind_info* info = find_kind(kind);
   if (info == nullptr) return fail(errc::unknown_kind, kind);
   return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
@@ -273,13 +279,14 @@ inline result<any_filter> any_filter::make(std::string_view kind, const filter_p
 }
 
 // A pipe can be opened and read only once.
-inline result<any_filter> any_filter::load_stream(const input_file& stream, const load_options& options) noexcept {
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::load_stream(const input_file& stream,
+                                                               const load_options& options) noexcept {
   const auto read = detail::read_filter(stream, options.memory, options.max_bytes);
   if (!read) return fail(read.error());
   return load_bytes(read->bytes(), options);
 }
 
-inline result<any_filter> any_filter::load(const char* path, const load_options& options) noexcept {
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::load(const char* path, const load_options& options) noexcept {
   const auto file = input_file::open(path);
   if (!file) return fail(file.error());
   if (!file->is_regular()) return load_stream(*file, options);
@@ -292,8 +299,8 @@ inline result<any_filter> any_filter::load(const char* path, const load_options&
   });
 }
 
-inline result<any_filter> any_filter::load_bytes(std::span<const std::byte> bytes,
-                                                 const load_options& options) noexcept {
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::load_bytes(std::span<const std::byte> bytes,
+                                                              const load_options& options) noexcept {
   const auto header = read_header_bytes(bytes);
   if (!header) return fail(header.error());
   return with_kind(kind_list{}, header->kind_id, [&](auto tag) -> result<any_filter> {
@@ -303,7 +310,7 @@ inline result<any_filter> any_filter::load_bytes(std::span<const std::byte> byte
   });
 }
 
-inline result<any_filter> any_filter::open(const char* path, const load_options& options) noexcept {
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::open(const char* path, const load_options& options) noexcept {
   const auto input = input_file::open(path);
   if (!input) return fail(input.error());
   if (!input->is_regular()) return load_stream(*input, options);
@@ -325,7 +332,7 @@ inline result<any_filter> any_filter::open(const char* path, const load_options&
   });
 }
 
-inline result<void> any_filter::check_same(const any_filter& other) const noexcept {
+BLOOMERY_ANY_INLINE result<void> any_filter::check_same(const any_filter& other) const noexcept {
   if (info().id != other.info().id) return fail(errc::mismatch, "they are of different kinds");
   if (hash_.id != other.hash_.id) return fail(errc::mismatch, "they use different hashes");
   if (hash_.seed != other.hash_.seed) return fail(errc::mismatch, "they use different seeds");
@@ -333,28 +340,30 @@ inline result<void> any_filter::check_same(const any_filter& other) const noexce
   return {};
 }
 
-inline result<void> any_filter::merge(const any_filter& other, merge_rate rate) noexcept {
+BLOOMERY_ANY_INLINE result<void> any_filter::merge(const any_filter& other, merge_rate rate) noexcept {
   if (auto same = check_same(other); !same) return same;
   if (auto whole = other.self_->bytes(); !whole) return fail(whole.error());  // a mapped one: every chunk is checked
   return self_->merge(*other.self_, rate);
 }
 
-inline result<void> any_filter::intersect(const any_filter& other) noexcept {
+BLOOMERY_ANY_INLINE result<void> any_filter::intersect(const any_filter& other) noexcept {
   if (auto same = check_same(other); !same) return same;
   if (auto whole = other.self_->bytes(); !whole) return fail(whole.error());  // a mapped one: every chunk is checked
   return self_->intersect(*other.self_);
 }
 
-inline result<any_filter> any_filter::fold(std::uint64_t factor) const noexcept {
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::fold(std::uint64_t factor) const noexcept {
   auto folded = self_->fold(factor);
   if (!folded) return fail(folded.error());
   return any_filter(std::move(*folded), hash_);
 }
 
-inline result<any_filter> any_filter::clone() const noexcept {
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::clone() const noexcept {
   auto copy = self_->clone();
   if (!copy) return fail(copy.error());
   return any_filter(std::move(*copy), hash_);
 }
 
 }  // namespace bloomery
+
+#undef BLOOMERY_ANY_INLINE
