@@ -20,7 +20,7 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double usual_fpr = 0.01;
+constexpr double bench_fpr = 0.01;
 constexpr bench::effort usual_effort{.add_keys = 3'000'000, .ask_chunks = 40, .probes = 1'000'000};
 constexpr bench::effort quick_effort{.add_keys = 200'000, .ask_chunks = 5, .probes = 100'000};
 // All hashes at this size take seconds; more only for the one that is named.
@@ -293,7 +293,7 @@ outcome<bench_request> bench_request::from(const options& given) {
   }
   out.quick = given.has(flag::quick);
   out.effort = out.quick ? quick_effort : usual_effort;
-  const double fpr = given.real(flag::fpr).value_or(usual_fpr);
+  const double fpr = given.real(flag::fpr).value_or(bench_fpr);
   if (const auto keys = given.count(flag::capacity)) {
     out.sizes = {{*keys, fpr}};
   } else if (out.quick) {
@@ -301,7 +301,7 @@ outcome<bench_request> bench_request::from(const options& given) {
   } else {
     out.sizes = {{1'000, fpr}, {100'000, fpr}, {1'000'000, fpr}, {10'000'000, fpr}};
     // Without a rate, a far smaller one too, at one size.
-    if (!given.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, usual_fpr / 100});
+    if (!given.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, bench_fpr / 100});
   }
   constexpr std::uint64_t usual_keyed = 1'000'000;
   out.keyed_size = {given.count(flag::capacity).value_or(out.quick ? out.sizes.back().keys : usual_keyed), fpr};

@@ -15,7 +15,7 @@ namespace bloomery::cli {
 namespace {
 
 constexpr double default_fpr = 0.01;
-constexpr std::string_view usual_kind = "blocked";
+constexpr std::string_view default_kind = "blocked";
 constexpr std::string_view compact_kind = "bloom";
 // What the speed of the usual kind may cost: this share more bits, and in small filters a page.
 constexpr double usual_share = 1.25;
@@ -53,7 +53,7 @@ outcome<hasher> chosen_hash(const options& given, const kind_info& kind) {
 
 outcome<build_request> build_request::from(const options& given) {
   build_request request;
-  const std::string_view kind = given.text(flag::kind, usual_kind);
+  const std::string_view kind = given.text(flag::kind, default_kind);
   request.kind_ = find_kind(kind);
   if (request.kind_ == nullptr) return fail_parameter(make_error(errc::unknown_kind, kind));
   // A layout belongs to the usual kind.

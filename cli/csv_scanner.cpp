@@ -6,7 +6,7 @@
 namespace bloomery::cli {
 namespace {
 
-const char* find(const char* at, const char* end, char c) {
+const char* find_or_null(const char* at, const char* end, char c) {
   return static_cast<const char*>(at == end ? nullptr : std::memchr(at, c, static_cast<std::size_t>(end - at)));
 }
 
@@ -33,16 +33,16 @@ void csv_scanner::pass(const char* end) {
 const char* csv_scanner::record_end(const char* at, const char* end) {
   while (at != end) {
     if (state_ == state::quoted) {
-      const char* const quote = find(at, end, '"');
+      const char* const quote = find_or_null(at, end, '"');
       if (quote == nullptr) return end;
       state_ = state::after_quote;
       at = quote + 1;
       continue;
     }
     if (state_ == state::record_start) {
-      const char* const found = find(at, end, terminator_);
+      const char* const found = find_or_null(at, end, terminator_);
       const char* const stop = found == nullptr ? end : found;
-      if (find(at, stop, '"') == nullptr) {
+      if (find_or_null(at, stop, '"') == nullptr) {
         if (found == nullptr) pass(end);
         return stop;
       }
@@ -58,7 +58,7 @@ const char* csv_scanner::record_end(const char* at, const char* end) {
 
 const char* csv_scanner::last_record_end(const char* at, const char* end) {
   if (at == end) return nullptr;
-  if (find(at, end, '"') == nullptr) {
+  if (find_or_null(at, end, '"') == nullptr) {
     if (state_ == state::quoted) return nullptr;
     const auto* const last = static_cast<const char*>(memrchr(at, terminator_, static_cast<std::size_t>(end - at)));
     if (last != nullptr) state_ = state::record_start;

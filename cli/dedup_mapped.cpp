@@ -22,7 +22,7 @@ constexpr unsigned shard_part_bits = 3;
 constexpr unsigned least_bin_shift = 20;
 constexpr std::size_t print_bytes = std::size_t{1} << 18U;
 
-const char* find(const char* at, const char* end, char c) {
+const char* find_or_end(const char* at, const char* end, char c) {
   const void* const found = at == end ? nullptr : std::memchr(at, c, static_cast<std::size_t>(end - at));
   return found == nullptr ? end : static_cast<const char*>(found);
 }
@@ -81,7 +81,7 @@ bool mapped_dedup::cut_window() {
     chunk& next = now_.chunks[now_.used++];
     next.begin = position_;
     next.end = std::min(position_ + chunk_bytes, file.end);
-    const char* const stop = find(input_->at(next.end - 1), input_->at(file.end), settings_.terminator);
+    const char* const stop = find_or_end(input_->at(next.end - 1), input_->at(file.end), settings_.terminator);
     next.unterminated = stop == input_->at(file.end);
     next.end = next.unterminated ? file.end : next.end + static_cast<std::uint64_t>(stop - input_->at(next.end - 1));
     position_ = next.end;
@@ -210,8 +210,9 @@ bool mapped_dedup::stands_at(std::uint32_t place, std::string_view key, std::uin
     const char* const file_end = input_->at(file.end);
     const char* const last = input_->at(std::min(place_end, file.end));
     // From the terminator of the line before, or the beginning of the file, on.
-    const char* line = at == file.begin ? input_->at(at) : find(input_->at(at) - 1, last, settings_.terminator) + 1;
-    for (; line < last; line = find(line, last, settings_.terminator) + 1) {
+    const char* line =
+        at == file.begin ? input_->at(at) : find_or_end(input_->at(at) - 1, last, settings_.terminator) + 1;
+    for (; line < last; line = find_or_end(line, last, settings_.terminator) + 1) {
       const auto left = static_cast<std::size_t>(file_end - line);
       if (left < key.size() || std::memcmp(line, key.data(), key.size()) != 0) continue;
       if (left == key.size() || line[key.size()] == settings_.terminator) return true;

@@ -6,15 +6,10 @@
 #include <algorithm>
 #include <string_view>
 
+#include "cli/numbers.hpp"
+
 namespace bloomery::cli {
 namespace {
-
-int hex_digit(char c) {
-  constexpr std::string_view digits = "0123456789abcdef";
-  const char lower = c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c;
-  const std::size_t at = digits.find(lower);
-  return at == std::string_view::npos ? -1 : static_cast<int>(at);
-}
 
 // The bytes that the digits stand for; empty when there are not exactly `size` of them.
 std::vector<std::byte> from_hex(std::string_view text, std::size_t size) {

@@ -12,7 +12,10 @@
 namespace bloomery::cli {
 namespace {
 
-using enum flag_group;
+using flag_group::general;
+using flag_group::hashing;
+using flag_group::selection;
+using flag_group::size;
 using type = value_type;
 
 // clang-format off

@@ -70,7 +70,7 @@ void wrap_usage(std::string& out, const verb& of) {
   }
 }
 
-std::string names_of(const flag_row& row) {
+std::string option_column(const flag_row& row) {
   std::string names = "  ";
   for (const char c : row.short_names) names.append(fmt::format("-{}, ", c));
   names.append("--").append(row.name);
@@ -79,7 +79,7 @@ std::string names_of(const flag_row& row) {
 }
 
 void add_option(std::string& out, const flag_row& row) {
-  const std::string names = names_of(row);
+  const std::string names = option_column(row);
   out.append(names);
   std::size_t at = names.size();
   if (at + 2 > help_column) {

@@ -9,16 +9,10 @@
 #include <limits>
 
 #include "cli/line_ends.hpp"
+#include "cli/numbers.hpp"
 
 namespace bloomery::cli {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 std::string_view view_of(std::span<const char> bytes) { return {bytes.data(), bytes.size()}; }
 

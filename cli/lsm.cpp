@@ -15,7 +15,7 @@ namespace {
 constexpr std::uint64_t most_levels = 64;
 constexpr double usual_ratio = 10;
 // Small levels get many bits per key, and low rates are what this kind is the smallest for.
-constexpr std::string_view usual_kind = "bloom";
+constexpr std::string_view kind_of_levels = "bloom";
 
 // Where a curve has its points. The rate halves with 1.44 bits per key, so between two of them a line is within a
 // fifth of a percent of it; beyond the close ones there is little left to gain.
@@ -150,7 +150,7 @@ outcome<lsm_question> lsm_question_of(const options& given) {
   if (!(question.size_ratio >= 1)) {
     return fail_usage(fmt::format("--size-ratio: {:g} is not usable: give 1 or more, such as 10", question.size_ratio));
   }
-  find_kind(kind_list{}, given.text(flag::kind, usual_kind), question);
+  find_kind(kind_list{}, given.text(flag::kind, kind_of_levels), question);
   if (question.kind->exact) {
     return fail_usage(
         fmt::format("--lsm is for kinds with false positives, and kind {} has none", question.kind->name));

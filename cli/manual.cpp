@@ -134,7 +134,7 @@ void add_forms(std::string& out, const verb& of) {
   }
 }
 
-void add_option(std::string& out, const flag_row& row) {
+void write_option(std::string& out, const flag_row& row) {
   out.append(".It ");
   for (const char c : row.short_names) out.append(fmt::format("Fl {} , ", c));
   out.append(fmt::format("Fl -{}", row.name));
@@ -155,7 +155,7 @@ void add_options(std::string& out, const verb& of) {
       if ((row.verbs & of.bit) == 0 || static_cast<std::size_t>(row.group) != group) continue;
       if (!open) out.append(fmt::format(".Ss {}\n.Bl -tag -width Ds\n", group_title(row.group)));
       open = true;
-      add_option(out, row);
+      write_option(out, row);
     }
     if (open) out.append(".El\n");
   }

@@ -27,6 +27,13 @@ outcome<double> parse_share(std::string_view text);
 outcome<double> parse_real(std::string_view text);
 // Decimal or 0x hexadecimal, no suffix; all of 64 bits.
 outcome<std::uint64_t> parse_seed(std::string_view text);
+// -1 for what is no hexadecimal digit.
+inline int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
 
 std::string with_commas(std::uint64_t value);
 // "1 key", "1,234 keys"
