@@ -13,10 +13,10 @@
 namespace bloomery {
 
 // Why memory is sent for: other processors keep a line that is only read.
-enum class access : std::uint8_t { read = 0, write = 1 };
+enum class memory_access : std::uint8_t { read = 0, write = 1 };
 
 // Asks memory for what an operation on the digest will touch.
-template <access For, filter_kind K>
+template <memory_access For, filter_kind K>
 void send_for(const K& filter, std::uint64_t digest) noexcept {
   if constexpr (mappable<K>) {
     const std::byte* memory = filter.payload().data();
@@ -27,7 +27,7 @@ void send_for(const K& filter, std::uint64_t digest) noexcept {
 }
 
 // Calls f(index, digest) for every digest in its order, each some time after its memory was sent for.
-template <access For, filter_kind K, class F>
+template <memory_access For, filter_kind K, class F>
 void for_each_ahead(const K& filter, std::span<const std::uint64_t> digests, F&& f) noexcept {
   constexpr std::size_t ahead = 12;
   for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) send_for<For>(filter, digests[i]);
@@ -41,7 +41,7 @@ void for_each_ahead(const K& filter, std::span<const std::uint64_t> digests, F&&
 template <erasable K>
 std::uint64_t erase_batch(K& filter, std::span<const std::uint64_t> digests) noexcept {
   std::uint64_t erased = 0;
-  for_each_ahead<access::write>(
+  for_each_ahead<memory_access::write>(
       filter, digests, [&](std::size_t /*i*/, std::uint64_t digest) { erased += filter.erase(digest) ? 1U : 0U; });
   return erased;
 }
@@ -49,8 +49,8 @@ std::uint64_t erase_batch(K& filter, std::span<const std::uint64_t> digests) noe
 // How often the filter holds each digest; `counts` is as long as `digests`.
 template <countable K>
 void count_batch(const K& filter, std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) noexcept {
-  for_each_ahead<access::read>(filter, digests,
-                               [&](std::size_t i, std::uint64_t digest) { counts[i] = filter.count(digest); });
+  for_each_ahead<memory_access::read>(filter, digests,
+                                      [&](std::size_t i, std::uint64_t digest) { counts[i] = filter.count(digest); });
 }
 
 }  // namespace bloomery

@@ -47,8 +47,8 @@ class concurrent_writer {
   // How many of the digests changed something. Their lines are sent for ahead, so this is faster than one by one.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     const std::uint64_t before = inserted_;
-    for_each_ahead<access::write>(*filter_, digests,
-                                  [this](std::size_t /*i*/, std::uint64_t digest) { insert(digest); });
+    for_each_ahead<memory_access::write>(*filter_, digests,
+                                         [this](std::size_t /*i*/, std::uint64_t digest) { insert(digest); });
     return inserted_ - before;
   }
   template <class Digest>
