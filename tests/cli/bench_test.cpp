@@ -52,6 +52,13 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
   }
 }
 
+bool grows(const std::string& kind) {
+  return any_type(bloomery::kind_list{}, [&](auto tag) {
+    using each = typename decltype(tag)::type;
+    return each::info.grows && each::info.name == kind;
+  });
+}
+
 void expect_kind_row(const nlohmann::json& row) {
   EXPECT_EQ(row["keys"], 2000);
   EXPECT_EQ(row["ns_per_key"].size(), 8U);
@@ -64,7 +71,8 @@ void expect_kind_row(const nlohmann::json& row) {
     return;
   }
   EXPECT_EQ(row["hash"], "xxh3") << row;
-  EXPECT_GT(row["fpr_measured"], 0.015) << row;
+  // One that takes any number of keys is still far from what it promises for all of them.
+  EXPECT_GT(row["fpr_measured"], grows(row["kind"].get<std::string>()) ? 0.0 : 0.015) << row;
   EXPECT_LT(row["fpr_measured"], 0.022) << row;
   EXPECT_LT(row["fpr_low"], row["fpr_measured"]) << row;
   EXPECT_GT(row["fpr_high"], row["fpr_measured"]) << row;
