@@ -2,8 +2,8 @@
 //
 //     bloomery::run_on_threads(4, [&](unsigned part) { ... });   // part = 0 to 3, in any order and at the same time
 //
-// The caller's thread does a part itself. A thread that the system refuses is not an error: its part is done by the
-// caller, later. Nothing is kept between calls; starting a thread costs some 20 us, so give each part a millisecond.
+// The caller's thread does a part itself. A thread that the system refuses is not an error: its part is done by another,
+// later. Nothing is kept between calls; starting a thread costs some 20 us, so give each part a millisecond.
 //
 // Where threads have to wait for each other, a team:
 //
@@ -37,39 +37,6 @@ inline unsigned machine_threads() noexcept {
   if (online > 1) return online < long{most_threads} ? static_cast<unsigned>(online) : most_threads;
 #endif
   return 1;
-}
-
-template <class Work>
-void run_on_threads(unsigned parts, Work&& work) noexcept {
-#ifdef BLOOMERY_HAS_THREADS
-  struct job {
-    std::remove_reference_t<Work>* work = nullptr;
-    unsigned part = 0;
-    pthread_t thread{};
-    bool started = false;
-    static void* run(void* self) noexcept {
-      auto* mine = static_cast<job*>(self);
-      (*mine->work)(mine->part);
-      return nullptr;
-    }
-  };
-  std::array<job, most_threads> jobs;
-  if (parts > most_threads) parts = most_threads;
-  for (unsigned part = 1; part < parts; ++part) {
-    jobs[part].work = &work;
-    jobs[part].part = part;
-    jobs[part].started = ::pthread_create(&jobs[part].thread, nullptr, job::run, &jobs[part]) == 0;
-  }
-  if (parts != 0) work(0U);
-  for (unsigned part = 1; part < parts; ++part) {
-    if (!jobs[part].started) work(part);
-  }
-  for (unsigned part = 1; part < parts; ++part) {
-    if (jobs[part].started) ::pthread_join(jobs[part].thread, nullptr);
-  }
-#else
-  for (unsigned part = 0; part < parts; ++part) work(part);
-#endif
 }
 
 // What the members of a team share.
@@ -157,6 +124,13 @@ void run_team(unsigned wish, Work&& work) noexcept {
 #ifdef BLOOMERY_HAS_THREADS
   for (unsigned i = 1; i < size; ++i) ::pthread_join(jobs[i].thread, nullptr);
 #endif
+}
+
+template <class Work>
+void run_on_threads(unsigned parts, Work&& work) noexcept {
+  run_team(parts, [&](const team_member& self) {
+    for (unsigned part = self.index(); part < parts; part += self.size()) work(part);
+  });
 }
 
 }  // namespace bloomery

@@ -342,13 +342,7 @@ inline double blocked::block_fpr(std::uint64_t block) const noexcept {
     for (const double lane : lane_fill) rate *= lane;
     return rate;
   }
-  double sum = 0;
-  for (unsigned rotation = 0; rotation < kernels::block_lanes; ++rotation) {
-    double rate = 1;
-    for (unsigned probe = 0; probe < hashes_; ++probe) rate *= lane_fill[(rotation + probe) % kernels::block_lanes];
-    sum += rate;
-  }
-  return sum / static_cast<double>(kernels::block_lanes);
+  return rate_of_lanes(lane_fill, hashes_);
 }
 
 inline double blocked::fpr_now() const noexcept {

@@ -330,20 +330,13 @@ inline double counting::estimated_keys() const noexcept {
   return keys;
 }
 
-// The mean over where the first probe falls of the product of the words' fills.
 inline double counting::line_fpr(std::uint64_t line) const noexcept {
   std::array<double, 8> word_fill{};
   for (std::size_t i = 0; i < 8; ++i) {
     word_fill[i] = static_cast<double>(kernels::counters_used(store_.data()[line * 8 + i])) /
                    static_cast<double>(kernels::counters_a_word);
   }
-  double sum = 0;
-  for (unsigned first = 0; first < 8; ++first) {
-    double rate = 1;
-    for (unsigned probe = 0; probe < hashes_; ++probe) rate *= word_fill[(first + probe) % 8];
-    sum += rate;
-  }
-  return sum / 8.0;
+  return rate_of_lanes(word_fill, hashes_);
 }
 
 inline double counting::fpr_now() const noexcept {
