@@ -136,7 +136,13 @@ struct in_memory final : filter_model {
   template <class Digest>
   result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
     if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fail(fits.error());
-    if constexpr (sizeof(Digest) == 8 || wide_kind<K>) return filter.insert_batch(digests);
+    if constexpr (sizeof(Digest) == 8 && bounded_kind<K>) {
+      const batch_outcome outcome = filter.insert_until_full(digests);
+      if (outcome.taken != digests.size()) return fail(errc::full, {}, {filter.keys().keys, outcome.taken});
+      return outcome.inserted;
+    } else if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {
+      return filter.insert_batch(digests);
+    }
     return cannot(K::info, "take 128-bit digests");
   }
   template <class Digest>

@@ -92,6 +92,7 @@ class filter {
   [[nodiscard]] std::uint64_t count(const Key& key) const noexcept { return kind_.count(digest(key)); }
 
   // Batches of keys of one type: hashed while memory answers where the kind can, in groups before it is asked elsewhere.
+  // A kind with an end stops when it is full: insert_until_full tells where.
   template <class Key>
   std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
     if constexpr (stream_kind<K>) {
@@ -100,6 +101,18 @@ class filter {
     std::uint64_t inserted = 0;
     for_each_group(keys, [&](auto digests, std::size_t /*first*/) { inserted += kind_.insert_batch(digests); });
     return inserted;
+  }
+  // The same for kinds with an end: stops at the first key that does not fit, with the keys before it inserted.
+  template <class Key>
+  batch_outcome insert_until_full(std::span<const Key> keys) noexcept requires bounded_kind<K> {
+    batch_outcome all;
+    run_groups<std::uint64_t>(keys, [&](auto digests, std::size_t first) {
+      if (all.taken != first) return;
+      const batch_outcome group_outcome = kind_.insert_until_full(digests);
+      all.taken += group_outcome.taken;
+      all.inserted += group_outcome.inserted;
+    });
+    return all;
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers key i; the mask holds mask_words(keys.size()) words.
   template <class Key>
