@@ -34,19 +34,19 @@ inline std::vector<std::string> keys_of_length(std::size_t shortest, std::size_t
 
 // What a filter of the first `inserted` keys of a source holds and answers to all of them, in batches.
 template <class Layout>
-struct batch_outcome {
+struct batch_answers {
   std::vector<std::uint64_t> words;
   std::vector<std::uint64_t> mask;
   std::uint64_t changed = 0;
 
   template <class Next>
-  batch_outcome(Next&& next, std::size_t inserted, std::size_t asked, std::uint64_t blocks, unsigned hashes, isa level)
+  batch_answers(Next&& next, std::size_t inserted, std::size_t asked, std::uint64_t blocks, unsigned hashes, isa level)
       : words(blocks * Layout::words), mask((asked + 63) / 64, ~std::uint64_t{0}) {
     const blocked_view view{words.data(), blocks, hashes};
     changed = blocked_insert_many<Layout>(words.data(), view, inserted, next, level);
     blocked_ask<Layout>(view, asked, next, mask.data(), level);
   }
-  bool operator==(const batch_outcome&) const = default;
+  bool operator==(const batch_answers&) const = default;
 };
 
 inline std::string description(std::string_view what, isa level, unsigned lane_bits, unsigned hashes) {
@@ -60,8 +60,8 @@ std::string batch_difference(isa level, unsigned hashes) {
     for (const std::size_t count : {0U, 1U, 3U, 4U, 63U, 64U, 65U, 127U, 128U, 1000U}) {
       const auto digests = random_digests(count + 70, 1);
       const given_digests next{digests.data()};
-      const batch_outcome<Layout> expected(next, count, digests.size(), blocks, hashes, isa::scalar);
-      const batch_outcome<Layout> found(next, count, digests.size(), blocks, hashes, level);
+      const batch_answers<Layout> expected(next, count, digests.size(), blocks, hashes, isa::scalar);
+      const batch_answers<Layout> found(next, count, digests.size(), blocks, hashes, level);
       if (!(found == expected)) {
         return description("batches", level, Layout::lane_bits, hashes) + ", " + std::to_string(count) + " keys in " +
                std::to_string(blocks) + " blocks";
@@ -99,8 +99,8 @@ std::string hashing_difference(isa level, const std::vector<Key>& keys) {
   for (const Key& key : keys) digests.push_back(digest_of(hash, key));
   digest_source<xxh3, Key> next{hash, keys};
   const given_digests given{digests.data()};
-  const batch_outcome<split64> expected(given, keys.size() / 2, keys.size(), 50, 7, isa::scalar);
-  const batch_outcome<split64> found(next, keys.size() / 2, keys.size(), 50, 7, level);
+  const batch_answers<split64> expected(given, keys.size() / 2, keys.size(), 50, 7, isa::scalar);
+  const batch_answers<split64> found(next, keys.size() / 2, keys.size(), 50, 7, level);
   return found == expected ? std::string() : description("batches with hashing", level, 64, 7);
 }
 

@@ -1,5 +1,5 @@
 // All kinds of the list that hash their keys, each with xxh3, and the other layout of `blocked`; for integers the layouts
-// of `blocked`, and `bloom`, with the hash mum too, which is as light as what peers do to integers. Compiled twice: as
+// of `blocked`, and `bloom`, with the hashes aes2 or mum too, which are as light as what peers do to integers. Compiled twice: as
 // shipped, where the instruction set is chosen at run time, and for this machine, where single look-ups are inlined.
 #include <bloomery/version.hpp>
 
@@ -12,10 +12,10 @@ using namespace bloomery;
 
 template <filter_kind K, hash_function H = xxh3>
 void add_offer(std::vector<bench::offer>& out, std::string_view layout) {
-  constexpr bool numbers_only = std::is_same_v<H, mum>;  // other keys are hashed by xxh3 anyway
+  constexpr bool numbers_only = !std::is_same_v<H, xxh3>;  // other keys are hashed by xxh3 anyway
   std::string name(K::info.name);
   if (!layout.empty()) name.append(" ").append(layout);
-  if (numbers_only) name.append(" mum");
+  if (numbers_only) name.append(" ").append(H::info.name);
   out.push_back({.name = std::move(name),
                  .version = std::string(version),
                  .ours = true,
@@ -37,7 +37,8 @@ void bloomery_race_offers(std::vector<bench::offer>& out) {
     if constexpr (!kind::info.integer_keys) add_offer<kind>(out, {});
   });
   add_offer<blocked>(out, "split32");
-  add_offer<blocked, mum>(out, {});
   add_offer<blocked, mum>(out, "split32");
-  add_offer<bloom, mum>(out, {});
+  add_offer<blocked, aes2>(out, {});
+  add_offer<blocked, aes2>(out, "split32");
+  add_offer<bloom, aes2>(out, {});
 }

@@ -26,7 +26,7 @@ TEST(BlockedKernels, EveryInstructionSetGivesTheSameBitsAndAnswers) {
 TEST(BlockedKernels, BatchesAnswerAsTheScalarCodeDoesForSingleKeys) {
   const auto digests = random_digests(1000, 4);
   for (unsigned hashes = 1; hashes <= 16; ++hashes) {
-    const batch_outcome<split64> batch(given_digests{digests.data()}, 500, 1000, 100, hashes, isa::scalar);
+    const batch_answers<split64> batch(given_digests{digests.data()}, 500, 1000, 100, hashes, isa::scalar);
     for (std::size_t i = 0; i < digests.size(); ++i) {
       ASSERT_EQ((batch.mask[i / 64] >> (i % 64)) & 1U,
                 blocked_contains<split64>({batch.words.data(), 100, hashes}, digests[i]) ? 1U : 0U);
@@ -155,6 +155,7 @@ TEST(BatchHashing, IntegersAreHashedAsTheirEightBytes) {
   for (const std::uint64_t seed : {std::uint64_t{0}, std::uint64_t{5}, ~std::uint64_t{0}}) {
     expect_batches_like_single_keys(keys, seed);
     expect_batches_like_single_keys<mum>(keys, seed);
+    expect_batches_like_single_keys<aes2>(keys, seed);
     const xxh3 hash{seed};
     for (const std::uint64_t key : keys) {
       const std::uint64_t stored = little_endian(key);

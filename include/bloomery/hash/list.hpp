@@ -4,6 +4,7 @@
 #pragma once
 
 #include <bloomery/core/type_list.hpp>
+#include <bloomery/hash/aes2.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/farmhash64.hpp>
 #include <bloomery/hash/fnv.hpp>
@@ -20,6 +21,6 @@
 namespace bloomery {
 
 using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
-                            siphash13, siphash24, highwayhash64, identity, mum>;
+                            siphash13, siphash24, highwayhash64, identity, mum, aes2>;
 
 }  // namespace bloomery

@@ -1,4 +1,5 @@
-// hash/mum.hpp: integers by two multiplications. The quickest hash here, for integer keys that nobody chooses.
+// hash/mum.hpp: integers by two multiplications, for integer keys that nobody chooses. The quickest hash here on
+// processors without AES instructions (see hash/aes2.hpp).
 //
 // "Multiply and unite": the key, combined with the seed, is multiplied by a constant, the two halves of the 128-bit
 // product are united by exclusive or, a second multiplication spreads the result upwards, and a shift brings it down:
@@ -7,11 +8,11 @@
 //     x = (low 64 bits of p ^ high 64 bits of p) * 0xbe5466cf34e90c6d             mod 2^64
 //     digest = x ^ (x >> 32)
 //
-// That is seven instructions, where XXH3 has thirteen. One multiplication alone is not enough: keys in steps of 2^20 then
-// gave 7 % false positives instead of 0.5 %. With the second, counters, steps, grids and random keys keep the rate of
-// the kind (tests/hash/mum_test.cpp), and every bit of a key flips every bit of the digest half of the time. Whoever may
-// choose keys finds colliding ones without effort: for those take siphash13. A key of 8 bytes is the integer that it is
-// in little-endian order; keys of any other size get their XXH3 digest under the same seed.
+// That is seven instructions, where XXH3 has thirteen. One multiplication alone is not enough: keys in steps of 2^20
+// then gave 7 % false positives instead of 0.5 %. With the second, counters, steps, grids and random keys keep the rate
+// of the kind (tests/hash/integer_hashes_test.cpp), and every bit of a key flips every bit of the digest half of the
+// time. Whoever may choose keys finds colliding ones without effort: for those take siphash13. A key of 8 bytes is the
+// integer that it is in little-endian order; keys of any other size get their XXH3 digest under the same seed.
 #pragma once
 
 #include <bloomery/core/bytes.hpp>
@@ -29,7 +30,7 @@ struct mum {
                                   .seed_bits = 64,
                                   .key_bytes = 0,
                                   .weak = false,
-                                  .summary = "two multiplications for integers, the quickest; other keys as xxh3"};
+                                  .summary = "two multiplications for integers, quick everywhere; other keys as xxh3"};
 
   // Fractional bits of pi.
   static constexpr std::uint64_t flip = 0xa4093822299f31d0ULL;

@@ -1,15 +1,17 @@
 // kernels/digest_batch.hpp: the digests of many keys, hashed several at once.
 //
 // A digest_source gives for each key what digest_of(hash, key) gives, and is what the batch loops of the kinds take
-// (stream_kind in kinds/concept.hpp). With AVX2, integers (xxh3, mum) and keys that are bytes (xxh3) are hashed four at
+// (stream_kind in kinds/concept.hpp). With AVX2, integers (xxh3, mum, aes2) and keys that are bytes (xxh3) are hashed four at
 // once, and the loops that can take fours inline that part, so that hashing fills the time in which memory answers. Any
 // other hash, instruction set or type of key is hashed one by one.
 #pragma once
 
 #include <bloomery/core/cpu.hpp>
+#include <bloomery/hash/aes2.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/hash/mum.hpp>
 #include <bloomery/hash/xxh3.hpp>
+#include <bloomery/kernels/aes2_avx2.hpp>
 #include <bloomery/kernels/mum_avx2.hpp>
 #include <bloomery/kernels/xxh3_avx2.hpp>
 
@@ -43,11 +45,21 @@ struct batch_parts<mum> {
   using type = std::uint64_t;
   static std::uint64_t of(const mum& hash) noexcept { return mum::flip + hash.seed; }
 };
+#ifdef BLOOMERY_AES
+template <>
+struct batch_parts<aes2> {
+  using type = aes2::round_key;
+  static aes2::round_key of(const aes2& hash) noexcept { return hash.first_key(); }
+};
+#endif
+template <class H>
+concept has_batch_parts = requires {
+  typename batch_parts<H>::type;
+};
 
 template <class H, class Key>
 inline constexpr bool has_vector_code =
-    std::is_same_v<Key, std::uint64_t> ? std::is_same_v<H, xxh3> || std::is_same_v<H, mum>
-                                       : std::is_same_v<H, xxh3>&& is_byte_key<Key>;
+    std::is_same_v<Key, std::uint64_t> ? has_batch_parts<H> : std::is_same_v<H, xxh3>&& is_byte_key<Key>;
 
 #ifdef BLOOMERY_X86
 namespace avx2 {
@@ -92,6 +104,10 @@ BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline __m256i fetch_four(const Next& n
                                                                    std::size_t first, std::size_t i) {
   if constexpr (!in_fours<Next>) {
     return load(digests + i);
+#ifdef BLOOMERY_AES
+  } else if constexpr (std::is_same_v<decltype(Next::hash), const aes2&>) {
+    return aes2_four_integers(next.keys.data() + first + i, next.parts);
+#endif
   } else if constexpr (std::is_same_v<decltype(Next::hash), const mum&>) {
     return mum_four_integers(load(next.keys.data() + first + i), all64(next.parts));
   } else if constexpr (std::is_same_v<decltype(Next::keys), std::span<const std::uint64_t>>) {
