@@ -248,7 +248,8 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   const plan_row* usual = usual_row(rows);
   const plan_row* smallest = usual;
   for (const plan_row& row : rows) {
-    if (row.fits() && !row.info->exact && row.plan->bits < smallest->plan->bits) smallest = &row;
+    // Of those that can take the place of the usual one, which merges.
+    if (row.fits() && row.merges && !row.info->exact && row.plan->bits < smallest->plan->bits) smallest = &row;
   }
   const plan_row* any = usual;
   for (const plan_row& row : rows) {

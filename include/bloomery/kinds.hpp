@@ -9,6 +9,7 @@
 #include <bloomery/kinds/blocked.hpp>
 #include <bloomery/kinds/bloom.hpp>
 #include <bloomery/kinds/counting.hpp>
+#include <bloomery/kinds/cuckoo.hpp>
 #include <bloomery/kinds/growing.hpp>
 
 namespace bloomery {
@@ -18,7 +19,8 @@ using kind_list = type_list<  //
     blocked,                  //
     bitmap,                   //
     counting,                 //
-    growing                   //
+    growing,                  //
+    cuckoo                    //
     >;
 
 // The kind with this name or id, or nullptr.

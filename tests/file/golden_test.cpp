@@ -74,6 +74,12 @@ TEST(Golden, CountingIsReadAndWrittenAgain) {
 
 TEST(Golden, GrowingIsReadAndWrittenAgain) { expect_golden<growing>("growing.bloom"); }
 
+TEST(Golden, CuckooIsReadAndWrittenAgain) {
+  expect_golden<cuckoo>("cuckoo.bloom");
+  expect_golden<cuckoo>("cuckoo-slots4.bloom");
+  expect_golden<cuckoo>("cuckoo-sorted.bloom");
+}
+
 TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
 
 TEST(Golden, EveryKindHasAFile) {

@@ -53,7 +53,7 @@ TYPED_TEST_SUITE(AnyMappedCounts, kinds_with<counts_in_the_file>, kind_name);
 
 template <class K>
 class AnyHashedFilter : public AnyFilter<K> {};
-TYPED_TEST_SUITE(AnyHashedFilter, kinds_with<is_approximate>, kind_name);
+TYPED_TEST_SUITE(AnyHashedFilter, kinds_with<is_approximate_and_merges>, kind_name);
 
 void expect_all(const any_filter& filter, const std::vector<std::uint64_t>& digests) {
   std::vector<std::uint64_t> mask(mask_words(digests.size()));

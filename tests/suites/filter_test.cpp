@@ -14,6 +14,10 @@ class KeyedFilter : public testing::Test {};
 TYPED_TEST_SUITE(KeyedFilter, kinds_with<is_approximate>, kind_name);
 
 template <class K>
+class KeyedMergedFilter : public testing::Test {};
+TYPED_TEST_SUITE(KeyedMergedFilter, kinds_with<is_approximate_and_merges>, kind_name);
+
+template <class K>
 class KeyedConcurrentFilter : public testing::Test {};
 TYPED_TEST_SUITE(KeyedConcurrentFilter, kinds_with<takes_many_writers_of_any_key>, kind_name);
 
@@ -110,7 +114,7 @@ TYPED_TEST(KeyedFilter, FilesOfAnotherHashSeedOrKeyAreRefused) {
   std::remove(path.c_str());
 }
 
-TYPED_TEST(KeyedFilter, OfDifferentSeedsDoNotMerge) {
+TYPED_TEST(KeyedMergedFilter, OfDifferentSeedsDoNotMerge) {
   auto a = filter<TypeParam>::make({.keys = 100, .fpr = 0.01});
   auto b = filter<TypeParam>::make({.keys = 100, .fpr = 0.01}, xxh3{.seed = 1});
   auto c = filter<TypeParam>::make({.keys = 100, .fpr = 0.01});

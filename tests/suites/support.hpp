@@ -43,15 +43,20 @@ struct intersects {
   template <class K>
   static constexpr bool of = intersectable<K>;
 };
-// Kinds whose bytes depend on nothing but what was inserted: not those that grow by splitting.
+// Kinds whose bytes depend on nothing but what was inserted: not those that grow by splitting, or whose keys make room for
+// each other.
 struct forgets_the_order {
   template <class K>
-  static constexpr bool of = K::info.exact || !K::info.grows;
+  static constexpr bool of = K::info.exact || (!K::info.grows && !bounded_kind<K>);
 };
 // Kinds that are made for a number of keys, at which their rate is the one promised.
 struct has_fixed_size {
   template <class K>
   static constexpr bool of = !K::info.exact && !K::info.grows;
+};
+struct is_approximate_and_merges {
+  template <class K>
+  static constexpr bool of = !K::info.exact && mergeable<K>;
 };
 struct folds {
   template <class K>

@@ -1,0 +1,405 @@
+// kernels/cuckoo.hpp: slots of fingerprints in buckets, and the moves between them.
+//
+// A key has a fingerprint, never 0, and two buckets, each of which follows from the other one and the fingerprint alone:
+//
+//     first = (digest x buckets) / 2^64        fingerprint = 1 + (digest * multiplier x largest) / 2^64
+//     other = (spread(fingerprint) - bucket) mod buckets, with an odd spread(fingerprint) below buckets
+//
+// so that a stored fingerprint can be moved without its key. Any even number of buckets will do; one of the two buckets is even
+// and one odd, so they are never the same. A slot that is 0 is empty.
+// The slots of a bucket are lanes of one word, which is loaded from any byte and compared with the fingerprint in all lanes
+// at once. Three forms:
+//
+//     slots    buckets of 2 or 4 slots, one after the other
+//     window   a bucket is two slots that begin at any slot, and shares them with its neighbours. A slot's lowest bit says
+//              which of a bucket's two slots it is, so that it is known whose it is; it counts as part of the comparison,
+//              and costs no rate. Two such buckets hold as much as two of 3.5 slots, and a look-up compares with four.
+//     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits for
+//              16: one bit less a slot, and some decoding.
+//
+// An insert that finds both buckets full searches for the shortest chain of moves, breadth first, before anything moves:
+// it is made whole or not at all. Everything is safe for any bytes: a damaged slot is at worst a wrong answer.
+#pragma once
+
+#include <array>
+#include <bit>
+#include <bloomery/core/bytes.hpp>
+#include <bloomery/core/result.hpp>
+#include <bloomery/core/wide.hpp>
+#include <bloomery/kernels/cuckoo_sorted.hpp>
+#include <bloomery/kernels/digest_feed.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace bloomery::kernels {
+
+// The odd number nearest to 2^64 over the golden ratio.
+inline constexpr std::uint64_t cuckoo_multiplier = 0x9e3779b97f4a7c15ULL;
+
+enum class cuckoo_form : std::uint8_t { slots = 0, window = 1, sorted = 2 };
+
+struct cuckoo_geometry {
+  std::uint64_t buckets = 0;  // even
+  unsigned slot_bits = 0;     // 4 to 32
+  unsigned slots = 0;         // of a bucket: 2 or 4
+  cuckoo_form form = cuckoo_form::slots;
+
+  // Bits from one bucket to the next, and bits of a bucket as stored.
+  [[nodiscard]] constexpr std::uint64_t stride() const noexcept {
+    if (form == cuckoo_form::window) return slot_bits;
+    return std::uint64_t{slots} * (form == cuckoo_form::sorted ? slot_bits - 1 : slot_bits);
+  }
+  [[nodiscard]] constexpr unsigned stored_bits() const noexcept {
+    return slots * (form == cuckoo_form::sorted ? slot_bits - 1 : slot_bits);
+  }
+  [[nodiscard]] constexpr std::uint64_t total_slots() const noexcept {
+    return form == cuckoo_form::window ? buckets + 1 : buckets * slots;
+  }
+  // The largest fingerprint.
+  [[nodiscard]] constexpr std::uint64_t fingerprints() const noexcept {
+    return (std::uint64_t{1} << (form == cuckoo_form::window ? slot_bits - 1 : slot_bits)) - 1;
+  }
+  // Whether every bucket lies within 8 bytes, from the byte in which it begins, and its lanes in a word.
+  [[nodiscard]] constexpr bool is_narrow() const noexcept {
+    const auto step = static_cast<unsigned>(stride() % 8);
+    const unsigned most_shift = step == 0 ? 0 : step % 2 != 0 ? 7 : step == 4 ? 4 : 6;
+    return stored_bits() + most_shift <= 64 && slots * slot_bits <= 64;
+  }
+  [[nodiscard]] constexpr bool is_whole() const noexcept { return stride() % 8 == 0; }
+  // So many that a word can be loaded from the first byte of the last bucket.
+  [[nodiscard]] constexpr std::uint64_t payload_bytes() const noexcept {
+    return ((buckets - 1) * stride() / 8 + (is_narrow() ? 8 : 16) + 7) / 8 * 8;
+  }
+};
+
+struct cuckoo_key {
+  std::uint64_t first;
+  std::uint64_t other;
+  std::uint64_t fingerprint;
+};
+
+// The geometry with what loops need of it. `Word` is 64 bits wide where the geometry is narrow, else 128; `Whole` says that
+// every bucket begins with a byte, which saves some instructions.
+template <class Word, cuckoo_form Form, bool Whole = false>
+struct cuckoo_table {
+  const std::byte* bytes;
+  std::uint64_t buckets;
+  std::uint64_t stride;  // bytes where Whole, else bits
+  std::uint64_t fingerprints;
+  Word low;   // the lowest bit of every lane
+  Word high;  // the highest
+  Word tags;  // what lanes hold beside the fingerprint: their number, in a window
+  unsigned slot_bits;
+  unsigned slots;
+
+  cuckoo_table(const std::byte* from, const cuckoo_geometry& g) noexcept
+      : bytes(from),
+        buckets(g.buckets),
+        stride(Whole ? g.stride() / 8 : g.stride()),
+        fingerprints(g.fingerprints()),
+        low(0),
+        high(0),
+        tags(0),
+        slot_bits(g.slot_bits),
+        slots(g.slots) {
+    low = Word{1} | Word{1} << slot_bits;
+    if (slots == 4) low |= low << (2 * slot_bits);
+    high = low << (slot_bits - 1);
+    if constexpr (Form == cuckoo_form::window) tags = Word{1} << slot_bits;
+  }
+
+  [[nodiscard]] std::uint64_t other(std::uint64_t bucket, std::uint64_t fingerprint) const noexcept {
+    // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few buckets.
+    const std::uint64_t sum = fast_range(fingerprint * fingerprint * cuckoo_multiplier, buckets) | 1U;
+    const std::uint64_t difference = sum - bucket;
+    return sum < bucket ? difference + buckets : difference;
+  }
+  [[nodiscard]] cuckoo_key key(std::uint64_t digest) const noexcept {
+    const std::uint64_t first = fast_range(digest, buckets);
+    std::uint64_t fingerprint = digest & fingerprints;
+    fingerprint += fingerprint == 0 ? 1 : 0;
+    return {first, other(first, fingerprint), fingerprint};
+  }
+  [[nodiscard]] std::uint64_t first_byte(std::uint64_t bucket) const noexcept {
+    return Whole ? bucket * stride : bucket * stride / 8;
+  }
+  [[nodiscard]] unsigned first_bit(std::uint64_t bucket) const noexcept {
+    return Whole ? 0 : static_cast<unsigned>(bucket * stride % 8);
+  }
+  void send_for(std::uint64_t bucket) const noexcept { __builtin_prefetch(bytes + first_byte(bucket)); }
+  void send_for_write(std::uint64_t bucket) const noexcept { __builtin_prefetch(bytes + first_byte(bucket), 1); }
+
+  // The stored bits from the byte in which the bucket begins.
+  [[nodiscard]] Word raw(std::uint64_t bucket) const noexcept {
+    const std::byte* from = bytes + first_byte(bucket);
+    Word word = load_le<std::uint64_t>(from);
+    if constexpr (sizeof(Word) == 16) word |= static_cast<Word>(load_le<std::uint64_t>(from + 8)) << 64U;
+    return word;
+  }
+  // The lanes of a bucket, and above them anything.
+  [[nodiscard]] Word lanes(std::uint64_t bucket) const noexcept {
+    const Word stored = raw(bucket) >> first_bit(bucket);
+    if constexpr (Form == cuckoo_form::sorted) return sorted_unpack(stored, slot_bits);
+    return stored;
+  }
+  [[nodiscard]] Word pattern(std::uint64_t fingerprint) const noexcept {
+    if constexpr (Form == cuckoo_form::window) return low * (fingerprint << 1U) | tags;
+    return low * fingerprint;
+  }
+  // Not 0 when a lane is 0; the lowest bit set belongs to the lowest such lane.
+  [[nodiscard]] Word any_zero(Word word) const noexcept { return (word - low) & ~word & high; }
+  // The highest bit of every lane that is 0.
+  [[nodiscard]] Word all_zero(Word word) const noexcept {
+    const Word rest = high - low;
+    return ~(((word & rest) + rest) | word) & high;
+  }
+  [[nodiscard]] unsigned lane_of(Word found) const noexcept { return lowest_bit(found) / slot_bits; }
+  [[nodiscard]] std::uint32_t lane(Word word, unsigned lane) const noexcept {
+    return static_cast<std::uint32_t>((word >> (lane * slot_bits)) & ((Word{1} << slot_bits) - 1));
+  }
+  // What a slot holds for a fingerprint in this lane of a bucket, and back.
+  [[nodiscard]] static std::uint64_t slot_of(std::uint64_t fingerprint, unsigned lane) noexcept {
+    return Form == cuckoo_form::window ? fingerprint << 1U | lane : fingerprint;
+  }
+  [[nodiscard]] static std::uint64_t fingerprint_of(std::uint64_t slot) noexcept {
+    return Form == cuckoo_form::window ? slot >> 1U : slot;
+  }
+  // The bucket that the content of a lane belongs to. Damaged slots at both ends would belong beside the array.
+  [[nodiscard]] std::uint64_t owner(std::uint64_t bucket, unsigned lane, std::uint64_t slot) const noexcept {
+    if constexpr (Form != cuckoo_form::window) return bucket;
+    const std::uint64_t at = bucket + lane;
+    const std::uint64_t start = at - ((slot & 1U) != 0 && at != 0 ? 1 : 0);
+    return start < buckets ? start : buckets - 1;
+  }
+
+  [[nodiscard]] bool contains(const cuckoo_key& key) const noexcept {
+    const Word wanted = pattern(key.fingerprint);
+    const Word first = lanes(key.first) ^ wanted;
+    const Word second = lanes(key.other) ^ wanted;
+    return ((((first - low) & ~first) | ((second - low) & ~second)) & high) != 0;
+  }
+  // Slots that hold the key.
+  [[nodiscard]] unsigned count(const cuckoo_key& key) const noexcept {
+    const Word wanted = pattern(key.fingerprint);
+    return bits_set(all_zero(lanes(key.first) ^ wanted)) + bits_set(all_zero(lanes(key.other) ^ wanted));
+  }
+  [[nodiscard]] unsigned used(std::uint64_t bucket) const noexcept { return slots - bits_set(all_zero(lanes(bucket))); }
+
+  static unsigned lowest_bit(Word word) noexcept {
+    if constexpr (sizeof(Word) == 8) return static_cast<unsigned>(std::countr_zero(word));
+    const auto half = static_cast<std::uint64_t>(word);
+    if (half != 0) return static_cast<unsigned>(std::countr_zero(half));
+    return 64 + static_cast<unsigned>(std::countr_zero(static_cast<std::uint64_t>(word >> (sizeof(Word) * 4))));
+  }
+  static unsigned bits_set(Word word) noexcept {
+    const auto half = static_cast<std::uint64_t>(word >> (sizeof(Word) * 4));
+    if constexpr (sizeof(Word) == 8) return static_cast<unsigned>(std::popcount(word));
+    return static_cast<unsigned>(std::popcount(static_cast<std::uint64_t>(word)) + std::popcount(half));
+  }
+};
+
+// The same, to be written. A view that only looks is not one of these.
+template <class Word, cuckoo_form Form, bool Whole = false>
+struct cuckoo_editor : cuckoo_table<Word, Form, Whole> {
+  using table = cuckoo_table<Word, Form, Whole>;
+  std::byte* to;
+
+  cuckoo_editor(std::byte* bytes_to_write, const cuckoo_geometry& g) noexcept
+      : table(bytes_to_write, g), to(bytes_to_write) {}
+
+  void write_raw(std::uint64_t bucket, Word word) const noexcept {
+    std::byte* at = to + this->first_byte(bucket);
+    store_le(at, static_cast<std::uint64_t>(word));
+    if constexpr (sizeof(Word) == 16) store_le(at + 8, static_cast<std::uint64_t>(word >> 64U));
+  }
+  // Puts `slot` into a lane. The lanes of a sorted bucket are in another order afterwards.
+  void write(std::uint64_t bucket, unsigned lane, std::uint64_t slot) const noexcept {
+    const unsigned shift = this->first_bit(bucket);
+    Word word = this->raw(bucket);
+    if constexpr (Form == cuckoo_form::sorted) {
+      const unsigned bits = this->slots * (this->slot_bits - 1);
+      const Word mask = (bits == sizeof(Word) * 8 ? Word{0} : Word{1} << bits) - 1;
+      const Word lanes = with_lane(sorted_unpack(Word(word >> shift), this->slot_bits), lane, slot);
+      word = (word & ~(mask << shift)) | sorted_pack(lanes, this->slot_bits) << shift;
+    } else {
+      word = with_lane(word >> shift, lane, slot) << shift | (word & ((Word{1} << shift) - 1));
+    }
+    write_raw(bucket, word);
+  }
+
+ private:
+  [[nodiscard]] Word with_lane(Word lanes, unsigned lane, std::uint64_t slot) const noexcept {
+    const unsigned at = lane * this->slot_bits;
+    const Word mask = (Word{1} << this->slot_bits) - 1;
+    return (lanes & ~(mask << at)) | static_cast<Word>(slot) << at;
+  }
+};
+
+// The search for room: buckets to look into, each reached by moving one slot's content out of another.
+struct cuckoo_search {
+  struct step {
+    std::uint64_t bucket;
+    std::uint32_t slot;    // what moves here from the bucket before
+    std::uint16_t before;  // that step's index, or none
+    std::uint8_t lane;     // where it lies there
+    std::uint8_t skip;     // a lane here that the search has been to: where it lies, seen from here; or no lane
+  };
+  // Most searches look into a few buckets. A search that fails looks into all of these, which takes some tens of microseconds;
+  // four times as many would fill the slots by half a percent more.
+  static constexpr std::size_t most_steps = 4096;
+  static constexpr std::uint16_t none = 0xffff;
+  static constexpr std::uint8_t no_lane = 0xff;
+  std::array<step, most_steps> steps;
+
+  // Makes all moves of the chain that ends in the free lane of steps[at], from there on, and puts the fingerprint where the
+  // chain begins. A shortest chain passes no bucket twice, so that the lanes are those that the search saw, also where a write
+  // sorts them.
+  template <class Editor>
+  void apply(const Editor& table, std::size_t at, unsigned lane, std::uint64_t fingerprint) const noexcept {
+    for (; steps[at].before != none; at = steps[at].before) {
+      table.write(steps[at].bucket, lane, table.slot_of(table.fingerprint_of(steps[at].slot), lane));
+      lane = steps[at].lane;
+    }
+    table.write(steps[at].bucket, lane, table.slot_of(fingerprint, lane));
+  }
+
+  template <class Editor>
+  bool run(const Editor& table, const cuckoo_key& key) noexcept {
+    std::size_t end = 0;
+    steps[end++] = {key.first, 0, none, 0, no_lane};
+    steps[end++] = {key.other, 0, none, 0, no_lane};
+    for (std::size_t at = 0; at < end; ++at) {
+      const std::uint64_t bucket = steps[at].bucket;
+      const auto lanes = table.lanes(bucket);
+      if (const auto free = table.any_zero(lanes); free != 0) {
+        apply(table, at, table.lane_of(free), key.fingerprint);
+        return true;
+      }
+      for (unsigned lane = 0; lane < table.slots; ++lane) {
+        if (lane == steps[at].skip) continue;
+        const std::uint32_t slot = table.lane(lanes, lane);
+        const std::uint64_t owner = table.owner(bucket, lane, slot);
+        const auto go_to = [&](std::uint64_t next, std::uint8_t skip) {
+          if (end == most_steps) return;
+          table.send_for(next);
+          steps[end++] = {next, slot, static_cast<std::uint16_t>(at), static_cast<std::uint8_t>(lane), skip};
+        };
+        go_to(table.other(owner, table.fingerprint_of(slot)), no_lane);
+        if (owner != bucket) go_to(owner, static_cast<std::uint8_t>(slot & 1U));
+      }
+    }
+    return false;
+  }
+};
+
+// What an insert does with a key that may be there already.
+enum class cuckoo_copies : std::uint8_t { keep = 0, drop = 1 };
+
+template <class Editor>
+insert_result cuckoo_insert(const Editor& table, const cuckoo_key& key, cuckoo_copies copies) noexcept {
+  const auto first = table.lanes(key.first);
+  const auto other = table.lanes(key.other);
+  const auto wanted = table.pattern(key.fingerprint);
+  const insert_result done = (table.any_zero(first ^ wanted) | table.any_zero(other ^ wanted)) != 0
+                                 ? insert_result::present
+                                 : insert_result::inserted;
+  if (done == insert_result::present && copies == cuckoo_copies::drop) return done;
+  const auto free_first = table.all_zero(first);
+  const auto free_other = table.all_zero(other);
+  if ((free_first | free_other) != 0) {
+    // The emptier bucket: chains of moves become rare.
+    const bool to_first = table.bits_set(free_first) >= table.bits_set(free_other);
+    const unsigned lane = table.lane_of(to_first ? free_first : free_other);
+    table.write(to_first ? key.first : key.other, lane, table.slot_of(key.fingerprint, lane));
+    return done;
+  }
+  cuckoo_search search;
+  return search.run(table, key) ? done : insert_result::full;
+}
+
+// How many of the key's slots there were before one was emptied.
+template <class Editor>
+unsigned cuckoo_erase(const Editor& table, const cuckoo_key& key) noexcept {
+  const unsigned there = table.count(key);
+  if (there == 0) return 0;
+  const auto wanted = table.pattern(key.fingerprint);
+  auto found = table.any_zero(table.lanes(key.first) ^ wanted);
+  const std::uint64_t bucket = found != 0 ? key.first : key.other;
+  if (found == 0) found = table.any_zero(table.lanes(key.other) ^ wanted);
+  table.write(bucket, table.lane_of(found), 0);
+  return there;
+}
+
+// Calls prepare(i, digest) for every digest and then use(first, count) for groups of 64 of them, each group when the memory of
+// the next one has been sent for. `use` returns false to end.
+template <class Prepare, class Use>
+void cuckoo_groups(std::size_t count, const digest_feed& next, Prepare&& prepare, Use&& use) noexcept {
+  constexpr std::size_t group = 64;
+  std::array<std::uint64_t, group> room;
+  for (std::size_t first = 0; first < count + group; first += group) {
+    if (first < count) {
+      const std::size_t size = count - first < group ? count - first : group;
+      const std::uint64_t* digests = next(first, size, room.data());
+      for (std::size_t i = 0; i < size; ++i) prepare(first + i, digests[i]);
+    }
+    if (first == 0) continue;
+    const std::size_t before = first - group;
+    if (!use(before, count - before < group ? count - before : group)) return;
+  }
+}
+
+template <class Table>
+void cuckoo_ask(const Table& given, std::size_t count, const digest_feed& next, std::uint64_t* mask) noexcept {
+  const Table table = given;
+  std::array<cuckoo_key, 128> keys;
+  cuckoo_groups(
+      count, next,
+      [&](std::size_t i, std::uint64_t digest) {
+        const cuckoo_key key = table.key(digest);
+        table.send_for(key.first);
+        table.send_for(key.other);
+        keys[i % 128] = key;
+      },
+      [&](std::size_t first, std::size_t size) {
+        std::uint64_t answers = 0;
+        for (std::size_t i = 0; i < size; ++i) {
+          answers |= std::uint64_t{table.contains(keys[(first + i) % 128])} << i;
+        }
+        mask[first / 64] = answers;
+        return true;
+      });
+}
+
+struct cuckoo_batch {
+  std::size_t taken = 0;
+  std::uint64_t inserted = 0;
+};
+
+// In their order, so that what is moved where is the same as one by one.
+template <class Editor>
+cuckoo_batch cuckoo_insert_many(const Editor& given, cuckoo_copies copies, std::size_t count,
+                                const digest_feed& next) noexcept {
+  const Editor table = given;
+  std::array<cuckoo_key, 128> keys;
+  cuckoo_batch done;
+  cuckoo_groups(
+      count, next,
+      [&](std::size_t i, std::uint64_t digest) {
+        const cuckoo_key key = table.key(digest);
+        table.send_for_write(key.first);
+        table.send_for_write(key.other);
+        keys[i % 128] = key;
+      },
+      [&](std::size_t first, std::size_t size) {
+        for (std::size_t i = 0; i < size; ++i) {
+          const insert_result outcome = cuckoo_insert(table, keys[(first + i) % 128], copies);
+          if (outcome == insert_result::full) return false;
+          done.inserted += outcome == insert_result::inserted ? 1 : 0;
+          ++done.taken;
+        }
+        return true;
+      });
+  return done;
+}
+
+}  // namespace bloomery::kernels
