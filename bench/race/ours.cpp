@@ -1,7 +1,7 @@
 // All kinds of the list that hash their keys, each with xxh3, the other layout of `blocked`, and the one of `cuckoo` whose
-// inserts are faster; for integers the layouts of `blocked`, and `bloom`, with the hashes aes2 or mum too, which are as light
-// as what peers do to integers. Compiled twice: as shipped, where the instruction set is chosen at run time, and for this
-// machine, where single look-ups are inlined.
+// inserts are faster; for integers the layouts of `blocked`, `bloom` and `cuckoo` with the hashes aes2 or mum too, which are
+// as light as what peers do to integers. Compiled twice: as shipped, where the instruction set is chosen at run time, and
+// for this machine, where single look-ups are inlined.
 #include <bloomery/version.hpp>
 
 #include "bench/kind_case.hpp"
@@ -43,4 +43,5 @@ void bloomery_race_offers(std::vector<bench::offer>& out) {
   add_offer<blocked, aes2>(out, {});
   add_offer<blocked, aes2>(out, "split32");
   add_offer<bloom, aes2>(out, {});
+  add_offer<cuckoo, aes2>(out, "slots4");
 }

@@ -2,8 +2,8 @@
 //
 // A key has a fingerprint, never 0, and two buckets, each of which follows from the other one and the fingerprint alone:
 //
-//     first = (digest x buckets) / 2^64        fingerprint = 1 + (digest * multiplier x largest) / 2^64
-//     other = (spread(fingerprint) - bucket) mod buckets, with an odd spread(fingerprint) below buckets
+//     first = (digest x buckets) / 2^64        fingerprint = the digest's lowest bits, 1 for 0
+//     other = (s - bucket) mod buckets, where s = (fingerprint^2 * multiplier mod 2^64 x buckets) / 2^64, made odd
 //
 // so that a stored fingerprint can be moved without its key. Any even number of buckets will do; one of the two buckets is even
 // and one odd, so they are never the same. A slot that is 0 is empty.
@@ -78,6 +78,19 @@ struct cuckoo_key {
   std::uint64_t fingerprint;
 };
 
+inline std::uint64_t cuckoo_other(std::uint64_t bucket, std::uint64_t fingerprint, std::uint64_t buckets) noexcept {
+  // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few buckets.
+  const std::uint64_t sum = fast_range(fingerprint * fingerprint * cuckoo_multiplier, buckets) | 1U;
+  const std::uint64_t difference = sum - bucket;
+  return sum < bucket ? difference + buckets : difference;
+}
+inline cuckoo_key cuckoo_key_of(std::uint64_t digest, std::uint64_t buckets, std::uint64_t fingerprints) noexcept {
+  const std::uint64_t first = fast_range(digest, buckets);
+  std::uint64_t fingerprint = digest & fingerprints;
+  fingerprint += fingerprint == 0 ? 1 : 0;
+  return {first, cuckoo_other(first, fingerprint, buckets), fingerprint};
+}
+
 // The geometry with what loops need of it. `Word` is 64 bits wide where the geometry is narrow, else 128; `Whole` says that
 // every bucket begins with a byte, which saves some instructions.
 template <class Word, cuckoo_form Form, bool Whole = false>
@@ -109,16 +122,10 @@ struct cuckoo_table {
   }
 
   [[nodiscard]] std::uint64_t other(std::uint64_t bucket, std::uint64_t fingerprint) const noexcept {
-    // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few buckets.
-    const std::uint64_t sum = fast_range(fingerprint * fingerprint * cuckoo_multiplier, buckets) | 1U;
-    const std::uint64_t difference = sum - bucket;
-    return sum < bucket ? difference + buckets : difference;
+    return cuckoo_other(bucket, fingerprint, buckets);
   }
   [[nodiscard]] cuckoo_key key(std::uint64_t digest) const noexcept {
-    const std::uint64_t first = fast_range(digest, buckets);
-    std::uint64_t fingerprint = digest & fingerprints;
-    fingerprint += fingerprint == 0 ? 1 : 0;
-    return {first, other(first, fingerprint), fingerprint};
+    return cuckoo_key_of(digest, buckets, fingerprints);
   }
   [[nodiscard]] std::uint64_t first_byte(std::uint64_t bucket) const noexcept {
     return Whole ? bucket * stride : bucket * stride / 8;

@@ -95,10 +95,12 @@ decltype(auto) with_cuckoo(cuckoo_code code, Byte* bytes, const kernels::cuckoo_
 struct cuckoo_slots {
   bit_store store{};
   kernels::cuckoo_geometry geometry{};
+  kernels::cuckoo_single single{};
   cuckoo_code code = cuckoo_code::slots;
 
   void set(const kernels::cuckoo_geometry& to) noexcept {
     geometry = to;
+    single = kernels::cuckoo_single::of(to);
     code = cuckoo_code_of(to);
   }
   template <class F>
@@ -141,6 +143,7 @@ class cuckoo {
     return done;
   }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
+    if (slots_.single.low != 0) return slots_.single.contains(payload().data(), digest);
     return slots_.ask([digest](const auto& table) { return table.contains(table.key(digest)); });
   }
   // Whether keys can be erased: an error that says why not. erase itself refuses by false.
