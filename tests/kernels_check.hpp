@@ -5,6 +5,7 @@
 #include <array>
 #include <bloomery/kernels/blocked_dispatch.hpp>
 #include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/kernels/window_dispatch.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -107,6 +108,42 @@ std::string hashing_difference(isa level, const std::vector<Key>& keys) {
 inline constexpr std::array<std::pair<std::size_t, std::size_t>, 11> length_ranges = {
     {{0, 3}, {4, 8}, {9, 15}, {16, 16}, {9, 16}, {17, 32}, {33, 64}, {65, 96}, {97, 128}, {33, 128}, {0, 300}}};
 
+// The lines of the window filter through many generations, with keys that come again.
+inline std::string window_difference(isa level, unsigned hashes, unsigned slots) {
+  constexpr std::uint64_t lines = 50;
+  std::vector<std::byte> scalar(lines * slots * window_line_bytes);
+  std::vector<std::byte> found(scalar.size());
+  std::mt19937_64 random(hashes);
+  const std::uint32_t modulus = 60 * slots;
+  std::uint32_t generation = window_lanes;
+  const auto& one = window_functions::of(isa::scalar);
+  const auto& other = window_functions::of(level);
+  bool same = true;
+  for (int round = 0; same && round < 100; ++round) {
+    generation = (generation + static_cast<std::uint32_t>(random() % 4)) % modulus;
+    const window_view scalar_view{scalar.data(), lines, hashes, slots, generation, modulus};
+    const window_view found_view{found.data(), lines, hashes, slots, generation, modulus};
+    std::vector<std::uint64_t> digests(random() % 130);
+    for (auto& digest : digests) digest = random() % 4 == 0 ? mix64(random() % 500) : random();
+    const std::uint64_t room = 1 + random() % 130;
+    const auto expected = one.insert(scalar.data(), scalar_view, digests.data(), digests.size(), room);
+    const auto inserted = other.insert(found.data(), found_view, digests.data(), digests.size(), room);
+    same = inserted.taken == expected.taken && inserted.inserted == expected.inserted &&
+           inserted.counted == expected.counted && scalar == found;
+    for (auto& digest : digests) digest = random() % 2 == 0 ? mix64(random() % 500) : digest;
+    std::vector<std::uint64_t> expected_mask((digests.size() + 63) / 64);
+    std::vector<std::uint64_t> mask(expected_mask.size(), ~std::uint64_t{0});
+    const given_digests given{digests.data()};
+    one.ask(scalar_view, digests.size(), digest_feed(given), expected_mask.data());
+    other.ask(found_view, digests.size(), digest_feed(given), mask.data());
+    same &= mask == expected_mask;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      same &= other.ask_one(found_view, digests[i]) == ((expected_mask[i / 64] >> (i % 64) & 1U) != 0);
+    }
+  }
+  return same ? std::string() : description("lines of the window filter", level, 32, hashes);
+}
+
 // All of it.
 inline std::string kernel_difference(isa level) {
   std::string difference = batch_difference<split32>(level, 8);
@@ -114,6 +151,10 @@ inline std::string kernel_difference(isa level) {
   for (unsigned hashes = 1; hashes <= 16 && difference.empty(); ++hashes) {
     difference = batch_difference<split64>(level, hashes);
     if (difference.empty()) difference = single_difference<split64>(level, hashes);
+  }
+  for (unsigned hashes = 3; hashes <= 12 && difference.empty(); ++hashes) {
+    difference = window_difference(level, hashes, 4);
+    if (difference.empty() && hashes <= 10) difference = window_difference(level, hashes, 1);
   }
   if (difference.empty()) difference = hashing_difference(level, random_digests(411, 7));
   for (const auto& [shortest, longest] : length_ranges) {

@@ -36,6 +36,7 @@ struct filter_stats {
   double fpr_now = 0;
   std::uint64_t memory_bytes = 0;
   std::optional<std::uint64_t> saturated{};  // counters that are stuck; only for kinds that have such
+  std::optional<window_state> window{};      // what is covered; only for kinds that expire
 };
 
 namespace detail {

@@ -32,6 +32,7 @@ filter_stats stats_of(const K& filter) noexcept {
                      .fpr_now = filter.fpr_now(),
                      .memory_bytes = filter.memory_bytes()};
   if constexpr (saturating<K>) stats.saturated = filter.saturated();
+  if constexpr (expiring<K>) stats.window = filter.window_now();
   return stats;
 }
 

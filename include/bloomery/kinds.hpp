@@ -11,6 +11,7 @@
 #include <bloomery/kinds/counting.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
 #include <bloomery/kinds/growing.hpp>
+#include <bloomery/kinds/window.hpp>
 
 namespace bloomery {
 
@@ -20,7 +21,8 @@ using kind_list = type_list<  //
     bitmap,                   //
     counting,                 //
     growing,                  //
-    cuckoo                    //
+    cuckoo,                   //
+    window                    //
     >;
 
 // The kind with this name or id, or nullptr.

@@ -80,6 +80,11 @@ TEST(Golden, CuckooIsReadAndWrittenAgain) {
   expect_golden<cuckoo>("cuckoo-sorted.bloom");
 }
 
+TEST(Golden, WindowIsReadAndWrittenAgain) {
+  expect_golden<window>("window.bloom");
+  expect_golden<window>("window-rotating.bloom");
+}
+
 TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
 
 TEST(Golden, EveryKindHasAFile) {

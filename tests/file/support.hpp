@@ -30,7 +30,7 @@ struct types_of<type_list<Ts...>> {
   using type = ::testing::Types<Ts...>;
 };
 using all_kinds = types_of<kind_list>::type;
-using mapped_kinds = ::testing::Types<bloom, blocked>;
+using mapped_kinds = ::testing::Types<bloom, blocked, window>;
 
 inline void enable_everything() {
   enable_codecs();

@@ -48,7 +48,9 @@ TYPED_TEST(Contract, NoFalseNegativesAtAnyFill) {
       ASSERT_TRUE(filter.may_contain(digest));
     }
     ASSERT_GE(held, bounded_kind<TypeParam> ? capacity : 3 * capacity);
-    for (std::uint64_t i = 0; i < held; ++i) ASSERT_TRUE(filter.may_contain(digests.at(i)));
+    // What expires holds at least the last ones.
+    const std::uint64_t first = TypeParam::info.expires ? 2 * capacity : 0;
+    for (std::uint64_t i = first; i < held; ++i) ASSERT_TRUE(filter.may_contain(digests.at(i)));
   }
 }
 
@@ -174,7 +176,8 @@ TYPED_TEST(Unordered, InsertOrderDoesNotMatter) {
 TYPED_TEST(Contract, EstimatesFollowTheTruth) {
   for (const std::uint64_t keys : {1000U, 20'000U, 100'000U}) {
     for (const double share : {0.1, 0.5, 1.0, 1.5}) {
-      if (bounded_kind<TypeParam> && share > 1.0) continue;
+      // There is no room for them, or the first ones are forgotten.
+      if ((bounded_kind<TypeParam> || TypeParam::info.expires) && share > 1.0) continue;
       auto filter = make_filter<TypeParam>(keys);
       digest_source digests(keys);
       const auto count = static_cast<std::uint64_t>(static_cast<double>(keys) * share);

@@ -43,16 +43,17 @@ struct intersects {
   template <class K>
   static constexpr bool of = intersectable<K>;
 };
-// Kinds whose bytes depend on nothing but what was inserted: not those that grow by splitting, or whose keys make room for
-// each other.
+// Kinds whose bytes depend on nothing but what was inserted: not those that grow by splitting, whose keys make room for each
+// other, or that forget what is old.
 struct forgets_the_order {
   template <class K>
-  static constexpr bool of = K::info.exact || (!K::info.grows && !bounded_kind<K>);
+  static constexpr bool of = K::info.exact || (!K::info.grows && !bounded_kind<K> && !K::info.expires);
 };
-// Kinds that are made for a number of keys, at which their rate is the one promised.
+// Kinds that are made for a number of keys, at which their rate is the one promised. Those that expire reach it later, when
+// they also hold what is about to be forgotten.
 struct has_fixed_size {
   template <class K>
-  static constexpr bool of = !K::info.exact && !K::info.grows;
+  static constexpr bool of = !K::info.exact && !K::info.grows && !K::info.expires;
 };
 struct is_approximate_and_merges {
   template <class K>

@@ -9,6 +9,7 @@
 #include <array>
 #include <bit>
 #include <bloomery/core/buffer.hpp>
+#include <bloomery/core/clock.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/sizing.hpp>
@@ -29,6 +30,7 @@ struct kind_info {
   bool integer_keys = false;  // digests are the keys themselves (hash `identity`)
   bool wide_digests = false;  // can take 128-bit digests
   unsigned cell_bits = 1;     // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
+  bool expires = false;       // forgets its oldest keys
   std::string_view modes{};   // as given to --mode, separated by blanks, the usual one first; most kinds have none
 };
 
@@ -44,6 +46,8 @@ struct filter_params {
   std::string_view layout{};
   const memory_hooks* memory = nullptr;
   std::string_view mode{};
+  std::uint64_t window_ns = 0;        // kinds that expire: keys stay for so long; 0: by their number alone
+  const clock_hook* clock = nullptr;  // kinds that expire: the time; null is the system's
 
   [[nodiscard]] size_request sizes() const noexcept { return {keys, fpr, bits, hashes, bits_per_key, memory_bytes}; }
 };
@@ -161,6 +165,19 @@ concept countable = filter_kind<K> && requires(const K constant, std::uint64_t d
 template <class K>
 concept saturating = filter_kind<K> && requires(const K constant) {
   { constant.saturated() } -> std::same_as<std::uint64_t>;
+};
+
+// Kinds whose keys expire: what they cover now. Times are 0 where only the number of keys counts.
+struct window_state {
+  std::uint64_t generation = 0;
+  std::uint64_t guaranteed_keys = 0;  // inserts that a key outlives
+  std::uint64_t covered_keys = 0;     // counted in the generations that are whole
+  std::uint64_t guaranteed_ns = 0;    // as long as no more keys come in it than it was made for
+  std::uint64_t covered_ns = 0;       // keys inserted since then are reported
+};
+template <class K>
+concept expiring = filter_kind<K> && requires(const K constant) {
+  { constant.window_now() } -> std::same_as<window_state>;
 };
 
 // Kinds with an end: `insert` may say full, and the filter is then as it was before. A batch stops at the first digest that

@@ -1,0 +1,291 @@
+// kinds/window.hpp: the window filter: keys expire, by number or by time.
+//
+// What it is    a filter of what came lately. Time is cut into generations; a shift to the next one moves and clears nothing, so
+//               there is no pause, nothing to do while idle, and no thread behind it. An insert or look-up touches one cache
+//               line, and a look-up writes nothing.
+// Use it when   only the last million keys count, or those of the last 30 days: seen lately, sent lately, replayed lately.
+// Use instead   `blocked` where nothing expires: a third of the memory. `counting` where keys leave one by one.
+//
+// Window        `keys` is the guaranteed window: with it, each insert is reported until at least so many others were counted.
+//               An insert counts when it sets a new bit in its generation: what is repeated within one costs nothing,
+//               and a stream with repeats is covered further back.
+// Time          with `window_ns`, generations also end by time: a key is reported for at least so long after its last insert,
+//               and the filter forgets while nothing happens. `keys` then says how many may come in that time; if more do,
+//               generations end early, the rate is kept, and the window is shorter. window() says what is really covered.
+// Beyond it     the guarantee ends up to one generation later than asked for. Then a key fades: of those just outside, four in
+//               ten are still seen, then two, then fewer (docs/window.md has the table). No trace of a key is left after 15
+//               generations (stamped), or as soon as its slot is used again (rotating).
+// Age           age() says how many generations ago a key was inserted last: sometimes too young, never too old.
+// Result        `inserted` says that the key was surely not in the window, `present` that it may have been there. Both renew it.
+//               keys() counts the first ones over the filter's whole life.
+// Deletes       no; keys leave by themselves. Merges: no, two filters have no common generations.
+// Clock         a clock that goes back stands still until it has caught up; one that jumps ahead lets keys expire.
+//
+// Layouts       stamped (default): one line a key, 26 bits for each key of the window at 1 %, 44 at 0.1 %.
+//               rotating, rotating2 to rotating14 (generations; rotating has 3): one line for each generation and one more
+//               a look-up, 30 % smaller at 1 % and 36 % at 0.1 %.
+//               kernels/window.hpp defines the bits, kinds/window_fpr.hpp the rate, kinds/window_schedule.hpp the time.
+// Bytes         the lines; then 256 bytes: a record of generations (kinds/window_schedule.hpp).
+// Papers        A. Shtul, C. Baquero, P. S. Almeida, "Age-partitioned Bloom filters", 2020 (slices by age).
+// Threads       any number of readers, or one writer. Nothing here is atomic.
+//
+//     auto seen = bloomery::window::make({.keys = 1'000'000, .fpr = 0.01});
+//     if (!seen) return 2;
+//     seen->insert(bloomery::mix64(7));
+//     for (std::uint64_t i = 0; i < 1'000'000; ++i) seen->insert(bloomery::mix64(100 + i));
+//     bool maybe = seen->may_contain(bloomery::mix64(7));   // true: a million others came after it, and no more
+#pragma once
+
+#include <bloomery/core/clock.hpp>
+#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/window_engine.hpp>
+
+namespace bloomery {
+
+class window {
+ public:
+  static constexpr kind_info info{.id = 7,
+                                  .name = "window",
+                                  .summary = "forgets: keys expire by number or by time; one cache line per key",
+                                  .lines = "1",
+                                  .expires = true};
+
+  static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
+    const auto found = window_layout::find(layout);
+    if (!found) return fail(found.error());
+    return found->solve(request);
+  }
+  static result<window> make(const filter_params& params) noexcept;
+  [[nodiscard]] result<window> clone() const noexcept;
+
+  insert_result insert(std::uint64_t digest) noexcept {
+    const std::uint64_t absent = engine_.insert(&digest, 1, now());
+    keys_ += absent;
+    return absent != 0 ? insert_result::inserted : insert_result::present;
+  }
+  [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept { return engine_.may_contain(digest, now()); }
+  // How many generations ago the key was inserted last: never more than it was. Nothing when it is surely absent.
+  [[nodiscard]] std::optional<unsigned> age(std::uint64_t digest) const noexcept { return engine_.age(digest, now()); }
+
+  // How many of the digests were surely not in the window.
+  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
+    return insert_stream(digests.size(), given{digests.data()});
+  }
+  // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
+  void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
+    may_contain_stream(digests.size(), given{digests.data()}, mask);
+  }
+  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  template <class Next>
+  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept;
+  template <class Next>
+  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+    engine_.may_contain_stream(count, next, mask.data(), now());
+  }
+
+  void clear() noexcept {
+    engine_.clear(now());
+    keys_ = 0;
+  }
+  // Same geometry, generation and bits: the same answers for ever.
+  friend bool operator==(const window& a, const window& b) noexcept { return a.engine_ == b.engine_; }
+
+  // What is guaranteed and what is really covered, now.
+  [[nodiscard]] window_state window_now() const noexcept;
+  // Another clock; null is the system's. A filter that was loaded has the system's.
+  void set_clock(const clock_hook* clock) noexcept { clock_ = clock; }
+
+  [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
+  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] unsigned hashes() const noexcept { return engine_.geometry().hashes; }
+  [[nodiscard]] std::uint64_t lines() const noexcept { return engine_.geometry().lines; }
+  // Generations behind the current one whose keys are all reported.
+  [[nodiscard]] unsigned generations() const noexcept { return engine_.geometry().kept(); }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return engine_.geometry().payload_bytes(); }
+  [[nodiscard]] double fill() const noexcept { return engine_.fill(now()); }
+  [[nodiscard]] double fpr_now() const noexcept { return engine_.fpr(now()); }
+  // Counted in the generations that are kept: a key that came in several of them is several.
+  [[nodiscard]] double estimated_keys() const noexcept {
+    return static_cast<double>(engine_.schedule().keys_kept(engine_.record(), now()));
+  }
+  [[nodiscard]] named_values describe() const noexcept {
+    return {{{.name = "layout", .text = layout_name(engine_.geometry().slots)},
+             {.name = "lines", .number = lines()},
+             {.name = "hash functions", .number = hashes()},
+             {.name = "generations", .number = generations()}}};
+  }
+
+  // The native file: see kinds/concept.hpp.
+  [[nodiscard]] stored_shape shape() const noexcept;
+  [[nodiscard]] std::span<const std::byte> payload() const noexcept { return engine_.payload(); }
+  static result<std::uint64_t> payload_bytes(const stored_shape& shape) noexcept;
+  static result<window> adopt(const stored_shape& shape, aligned_buffer payload) noexcept;
+  static result<window> view(const stored_shape& shape, std::span<const std::byte> payload) noexcept;
+
+  // Calls f(first byte, size) for every part of the payload that a look-up of the digest may read.
+  template <class F>
+  void for_each_touched(std::uint64_t digest, F&& f) const {
+    const std::uint64_t group = engine_.geometry().slots * kernels::window_line_bytes;
+    f(fast_range(digest, lines()) * group, group);
+  }
+
+ private:
+  struct given {
+    const std::uint64_t* digests;
+    const std::uint64_t* operator()(std::size_t first, std::size_t /*count*/, std::uint64_t* /*room*/) const noexcept {
+      return digests + first;
+    }
+  };
+
+  // Where nothing depends on the time, nobody asks for it.
+  [[nodiscard]] std::uint64_t now() const noexcept { return engine_.geometry().tick_ns == 0 ? 0 : now_ns(clock_); }
+  static std::string_view layout_name(unsigned slots) noexcept {
+    constexpr std::array<std::string_view, 15> names = {
+        "stamped",   "",          "rotating2",  "rotating3",  "rotating4",  "rotating5",  "rotating6", "rotating7",
+        "rotating8", "rotating9", "rotating10", "rotating11", "rotating12", "rotating13", "rotating14"};
+    return names[slots - 1];
+  }
+  static window_geometry geometry_of(const stored_shape& shape) noexcept {
+    return {.lines = shape.field[0],
+            .hashes = static_cast<unsigned>(shape.field[1]),
+            .slots = static_cast<unsigned>(shape.field[7]) + 1,
+            .generation_keys = shape.field[2],
+            .tick_ns = shape.field[3]};
+  }
+  static result<window> make_of(const stored_shape& shape, bit_store store) noexcept;
+
+  window_engine engine_;
+  std::uint64_t keys_ = 0;
+  std::uint64_t capacity_ = 0;
+  double fpr_ = 0;
+  const clock_hook* clock_ = nullptr;
+};
+
+inline result<window> window::make(const filter_params& params) noexcept {
+  const auto solved = plan(params.sizes(), params.layout);
+  if (!solved) return fail(solved.error());
+  const auto layout = window_layout::find(params.layout);
+  if (!layout) return fail(layout.error());
+  const unsigned kept = layout->kept(solved->hashes);
+  if (params.window_ns > window_layout::longest_window_ns) {
+    return fail(errc::unsupported, "kind window keeps keys for at most 36 years");
+  }
+  const window_geometry geometry{.lines = solved->bits / layout->line_bits(),
+                                 .hashes = solved->hashes,
+                                 .slots = layout->slots,
+                                 .generation_keys = layout->generation_keys(solved->keys, solved->hashes),
+                                 .tick_ns = params.window_ns / kept + (params.window_ns % kept != 0 ? 1U : 0U)};
+  auto engine = window_engine::make(geometry, params.memory, geometry.tick_ns == 0 ? 0 : now_ns(params.clock));
+  if (!engine) return fail(engine.error());
+  window filter;
+  filter.engine_ = std::move(*engine);
+  filter.capacity_ = solved->keys;
+  filter.fpr_ = params.fpr ? *params.fpr : solved->fpr;
+  filter.clock_ = params.clock;
+  return filter;
+}
+
+inline result<window> window::clone() const noexcept {
+  auto engine = engine_.clone();
+  if (!engine) return fail(engine.error());
+  window copy;
+  copy.engine_ = std::move(*engine);
+  copy.keys_ = keys_;
+  copy.capacity_ = capacity_;
+  copy.fpr_ = fpr_;
+  copy.clock_ = clock_;
+  return copy;
+}
+
+template <class Next>
+std::uint64_t window::insert_stream(std::size_t count, Next&& next) noexcept {
+  constexpr std::size_t group = 64;
+  std::array<std::uint64_t, group> room;
+  std::uint64_t inserted = 0;
+  for (std::size_t first = 0; first < count; first += group) {
+    const std::size_t size = std::min(group, count - first);
+    const std::uint64_t* digests = next(first, size, room.data());
+    engine_.send_for(digests, size);
+    inserted += engine_.insert(digests, size, now());
+  }
+  keys_ += inserted;
+  return inserted;
+}
+
+inline window_state window::window_now() const noexcept {
+  const std::uint64_t time = now();
+  const window_schedule& schedule = engine_.schedule();
+  window_state state{.generation = schedule.at(time).generation,
+                     .guaranteed_keys = schedule.generation_keys * schedule.kept,
+                     .covered_keys = schedule.keys_kept(engine_.record(), time),
+                     .guaranteed_ns = schedule.tick_ns * schedule.kept};
+  if (schedule.tick_ns != 0) {
+    const std::uint64_t start = schedule.start_of_age(engine_.record(), schedule.kept, time);
+    state.covered_ns = time > start ? time - start : 0;
+  }
+  return state;
+}
+
+inline stored_shape window::shape() const noexcept {
+  const window_geometry& geometry = engine_.geometry();
+  const window_schedule& schedule = engine_.schedule();
+  return {.capacity_keys = capacity_,
+          .fpr = fpr_,
+          .keys = keys_,
+          .keys_exact = true,
+          .digest_bits = 64,
+          .field = {geometry.lines, geometry.hashes, geometry.generation_keys, geometry.tick_ns, schedule.generation,
+                    schedule.start_ns, schedule.counted, geometry.slots - 1}};
+}
+
+inline result<std::uint64_t> window::payload_bytes(const stored_shape& shape) noexcept {
+  const std::uint64_t generations = shape.field[7];
+  if (generations == 1 || generations > window_layout::max_generations) {
+    return fail(errc::bad_field, "generations", {generations});
+  }
+  const window_layout layout{static_cast<unsigned>(generations) + 1};
+  if (shape.field[0] < 1 || shape.field[0] > layout.max_lines())
+    return fail(errc::bad_field, "lines", {shape.field[0]});
+  if (shape.field[1] < layout.min_hashes() || shape.field[1] > layout.max_hashes()) {
+    return fail(errc::bad_field, "hash functions", {shape.field[1]});
+  }
+  if (shape.field[2] < 1 || shape.field[2] > max_keys) {
+    return fail(errc::bad_field, "keys a generation", {shape.field[2]});
+  }
+  if (shape.field[3] > window_layout::longest_tick_ns)
+    return fail(errc::bad_field, "generation time", {shape.field[3]});
+  if (shape.field[4] >= window_geometry::usual_modulus(layout.slots)) {
+    return fail(errc::bad_field, "generation", {shape.field[4]});
+  }
+  if (shape.field[3] == 0 && shape.field[5] != 0) return fail(errc::bad_field, "generation start", {shape.field[5]});
+  if (shape.field[6] > shape.field[2]) return fail(errc::bad_field, "keys counted", {shape.field[6]});
+  if (shape.digest_bits != 64) return fail(errc::bad_field, "digest bits", {shape.digest_bits});
+  if (!shape.keys_exact) return fail(errc::bad_field, "keys estimated", {shape.keys});
+  return geometry_of(shape).payload_bytes();
+}
+
+inline result<window> window::make_of(const stored_shape& shape, bit_store store) noexcept {
+  const auto expected = payload_bytes(shape);
+  if (!expected) return fail(expected.error());
+  if (*expected != store.words() * 8) return fail(errc::truncated, {}, {store.words() * 8, *expected});
+  window filter;
+  filter.engine_ = window_engine(geometry_of(shape), std::move(store));
+  filter.engine_.restore(static_cast<std::uint32_t>(shape.field[4]), shape.field[5], shape.field[6]);
+  filter.keys_ = shape.keys;
+  filter.capacity_ = shape.capacity_keys;
+  filter.fpr_ = shape.fpr;
+  return filter;
+}
+
+inline result<window> window::adopt(const stored_shape& shape, aligned_buffer payload) noexcept {
+  return make_of(shape, bit_store::adopt(std::move(payload)));
+}
+
+inline result<window> window::view(const stored_shape& shape, std::span<const std::byte> payload) noexcept {
+  return make_of(shape, bit_store::view(payload));
+}
+
+static_assert(mappable<window> && stream_kind<window> && expiring<window> && !mergeable<window>);
+
+}  // namespace bloomery
