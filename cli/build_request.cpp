@@ -87,11 +87,45 @@ outcome<build_request> build_request::from(const options& given) {
   if (const auto hashes = given.count(flag::hashes)) {
     request.hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
   }
+  if (auto taken = request.take_window(given); !taken) return failed(taken.error());
   // What can never be had is refused before any input is read. What one key cannot have, more cannot.
   if (!request.kind_->exact) {
     if (auto possible = request.sized(request.keys_.value_or(1), {}); !possible) return failed(possible.error());
   }
   return request;
+}
+
+outcome<void> build_request::take_window(const options& given) {
+  if (!given.has(flag::window) && !given.has(flag::generations)) return {};
+  if (!kind_->expires) {
+    return fail_usage(fmt::format("kind {} forgets nothing: leave --{} out, or use --kind window", kind_->name,
+                                  given.has(flag::window) ? "window" : "generations"));
+  }
+  if (const auto generations = given.count(flag::generations)) {
+    if (!layout_.empty() && layout_ != "rotating") {
+      return fail_usage(fmt::format("--generations is for layout rotating and not for {}: give one", layout_));
+    }
+    if (*generations < window_layout::min_generations || *generations > window_layout::max_generations) {
+      return fail_usage(fmt::format("--generations: {} is not usable: give {} to {}", *generations,
+                                    window_layout::min_generations, window_layout::max_generations));
+    }
+    layout_ = fmt::format("rotating{}", *generations);
+  }
+  const std::string_view text = given.text(flag::window);
+  if (!given.has(flag::window)) return {};
+  const bool timed = looks_like_duration(text);
+  const auto value = timed ? parse_duration(text) : parse_count(text);
+  if (!value) return fail_usage(fmt::format("--window: {}", value.error().text));
+  if (timed) {
+    window_ns_ = *value;
+  } else if (*value == 0) {
+    return fail_usage("--window: 0 is not usable: give 1 or more");
+  } else if (keys_ && *keys_ != *value) {
+    return fail_usage("-n and a number for --window mean the same: give one");
+  } else {
+    keys_ = *value;
+  }
+  return {};
 }
 
 bool build_request::may_need_wide() const {
@@ -121,6 +155,7 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
   params.keys = headroom_ > 0 ? static_cast<std::uint64_t>(wanted) : keys;
   params.layout = layout_;
   params.mode = mode_;
+  params.window_ns = window_ns_;
   params.hashes = hashes_;
   if (kind_->exact) return params;
   params.bits_per_key = bits_per_key_;

@@ -56,6 +56,8 @@ class build_request {
   [[nodiscard]] outcome<sized_kind> sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
   [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
   [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
+  // --window and --generations.
+  outcome<void> take_window(const options& given);
   [[nodiscard]] outcome<void> check_ceiling(const sized_kind& sized) const;
 
   const kind_info* kind_ = nullptr;
@@ -67,6 +69,7 @@ class build_request {
   std::optional<std::uint64_t> ceiling_bytes_;
   std::optional<unsigned> hashes_;
   double headroom_ = 0;
+  std::uint64_t window_ns_ = 0;
   std::string layout_;
   std::string mode_;
 };

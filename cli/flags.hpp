@@ -55,7 +55,9 @@ enum class flag : std::uint8_t {
   bits_per_key,
   memory,
   hashes,
-  headroom,  //
+  headroom,
+  window,
+  generations,  //
   hash,
   seed,
   key_file,

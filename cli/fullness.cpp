@@ -16,6 +16,10 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   const double estimated = std::min(stats.estimated_keys, static_cast<double>(max_keys));
   fullness out;
   out.keys = std::max(stats.keys.keys, static_cast<std::uint64_t>(estimated + 0.5));
+  if (kind.expires) {  // what is too much is forgotten, and what was counted may be
+    out.keys = static_cast<std::uint64_t>(estimated + 0.5);
+    return out;
+  }
   out.countable = kind.exact || kind.grows || stats.fill < countable_fill;
   // What was counted is never too much. An estimate is off by a few times the square root of what it estimates, at
   // most, as long as the filter is not far beyond its capacity.

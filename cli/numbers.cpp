@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <bloomery/core/error.hpp>
 #include <charconv>
@@ -96,6 +97,13 @@ outcome<std::uint64_t> parse_whole(std::string_view text, fraction rule, std::st
   return static_cast<std::uint64_t>(value);
 }
 
+struct time_unit {
+  std::string_view name;
+  double ns;
+};
+constexpr std::array<time_unit, 5> time_units = {
+    {{"w", 604800e9}, {"d", 86400e9}, {"h", 3600e9}, {"m", 60e9}, {"s", 1e9}}};
+
 std::optional<double> plain_number(std::string_view text) {
   double value = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
@@ -122,6 +130,24 @@ std::optional<double> ratio(std::string_view text) {
 
 outcome<std::uint64_t> parse_count(std::string_view text) { return parse_whole(text, fraction::refused, count_hint); }
 outcome<std::uint64_t> parse_bytes(std::string_view text) { return parse_whole(text, fraction::dropped, bytes_hint); }
+
+bool looks_like_duration(std::string_view text) {
+  return !text.empty() && std::any_of(time_units.begin(), time_units.end(),
+                                      [&](const time_unit& unit) { return unit.name[0] == text.back(); });
+}
+
+outcome<std::uint64_t> parse_duration(std::string_view text) {
+  constexpr double longest_ns = 1.1e18;
+  for (const time_unit& unit : time_units) {
+    if (text.empty() || text.back() != unit.name[0]) continue;
+    const auto value = plain_number(text.substr(0, text.size() - 1));
+    if (!value || !(*value > 0)) break;
+    const double ns = *value * unit.ns;
+    if (!(ns < longest_ns)) return fail_text(fmt::format("'{}' is too long: the longest is 34 years", text));
+    if (ns >= 1) return static_cast<std::uint64_t>(ns + 0.5);
+  }
+  return fail_text(fmt::format("'{}' is not usable: give a time such as 90s, 15m, 12h, 30d or 2w", text));
+}
 
 outcome<double> parse_fpr(std::string_view text) {
   const auto value = ratio(text);
@@ -186,6 +212,16 @@ std::string human_size(std::uint64_t bytes) { return std::string(human_bytes(byt
 std::string exact_size(std::uint64_t bytes) {
   if (bytes < 1024) return fmt::format("{} {}", bytes, bytes == 1 ? "byte" : "bytes");
   return fmt::format("{} bytes ({})", with_commas(bytes), human_size(bytes));
+}
+
+std::string human_duration(std::uint64_t ns) {
+  const auto value = static_cast<double>(ns);
+  for (const time_unit& unit : time_units) {
+    // Weeks are what a person may write; what is shown are days.
+    if (unit.name == "w" || value < unit.ns) continue;
+    return fmt::format("{:.4g} {}", value / unit.ns, unit.name == "m" ? "min" : unit.name);
+  }
+  return fmt::format("{:.4g} ms", value / 1e6);
 }
 
 std::string percent(double share) {

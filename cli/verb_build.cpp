@@ -18,7 +18,8 @@ namespace bloomery::cli {
 namespace {
 
 void warn_if_overfull(const options& given, const built& made, const filter_stats& stats) {
-  if (made.filter.info().grows || made.keys_inserted <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr)
+  const kind_info& kind = made.filter.info();
+  if (kind.grows || kind.expires || made.keys_inserted <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr)
     return;
   // What was read, not what was inserted: in a filter that is too full, hardly an insert changes anything any more.
   warn(given,

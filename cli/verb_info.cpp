@@ -38,6 +38,20 @@ struct report {
   }
 };
 
+nlohmann::ordered_json as_json(const window_state& window) {
+  const auto seconds = [&](std::uint64_t ns) {
+    return window.guaranteed_ns == 0 ? nlohmann::ordered_json(nullptr)
+                                     : nlohmann::ordered_json(static_cast<double>(ns) / 1e9);
+  };
+  nlohmann::ordered_json out;
+  out["generation"] = window.generation;
+  out["guaranteed_keys"] = window.guaranteed_keys;
+  out["covered_keys"] = window.covered_keys;
+  out["guaranteed_seconds"] = seconds(window.guaranteed_ns);
+  out["covered_seconds"] = seconds(window.covered_ns);
+  return out;
+}
+
 nlohmann::ordered_json as_json(const report& of) {
   nlohmann::ordered_json out;
   const file_header& header = of.opened.header;
@@ -70,6 +84,7 @@ nlohmann::ordered_json as_json(const report& of) {
   out["estimated_keys"] = of.stats.estimated_keys;
   out["fill"] = of.stats.fill;
   if (of.stats.saturated) out["saturated"] = *of.stats.saturated;
+  if (of.stats.window) out["window"] = as_json(*of.stats.window);
   out["fpr_promised"] = of.stats.promised_fpr;
   out["fpr_now"] = of.stats.fpr_now;
   out["overfull"] = of.full.overfull;
@@ -94,6 +109,9 @@ std::string file_text(const report& of) {
 std::string keys_text(const report& of) {
   const std::string estimate = with_commas(static_cast<std::uint64_t>(of.stats.estimated_keys + 0.5));
   if (of.kind().exact) return with_commas(of.stats.keys.keys);
+  if (of.kind().expires) {
+    return fmt::format("{} inserted since it was made (while they were not in it)", with_commas(of.stats.keys.keys));
+  }
   if (!of.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
   return fmt::format("{} counted (inserts of keys that were not in it), {} estimated from the fill",
                      with_commas(of.stats.keys.keys), estimate);
@@ -103,6 +121,18 @@ std::string saturated_text(std::uint64_t stuck) {
   if (stuck == 0) return "none";
   return fmt::format("{}, which stay as they are: keys that have only such cannot be removed",
                      number_of(stuck, "counter"));
+}
+
+// "30 d, or 1,000,000 keys if more come in that time"
+std::string window_text(const window_state& window) {
+  const std::string keys = number_of(window.guaranteed_keys, "key");
+  if (window.guaranteed_ns == 0) return keys;
+  return fmt::format("{}, or {} if more come in that time", human_duration(window.guaranteed_ns), keys);
+}
+std::string covered_text(const window_state& window) {
+  std::string out = number_of(window.covered_keys, "key");
+  if (window.guaranteed_ns != 0) out = fmt::format("the last {}, {}", human_duration(window.covered_ns), out);
+  return out.append(fmt::format("; in generation {}", with_commas(window.generation)));
 }
 
 std::string as_text(const report& of, const painter& paint) {
@@ -119,7 +149,10 @@ std::string as_text(const report& of, const painter& paint) {
   if (hash.key_id != 0) hash_text.append(fmt::format(", secret key {:016x}", hash.key_id));
   add_line(out, "hash", fmt::format("{}, {}-bit digests", hash_text, of.opened.filter.digest_bits()));
   add_line(out, "keys", keys_text(of));
-  if (!of.kind().grows) {
+  if (of.stats.window) {
+    add_line(out, "window", window_text(*of.stats.window));
+    add_line(out, "covered now", covered_text(*of.stats.window));
+  } else if (!of.kind().grows) {
     const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
   }

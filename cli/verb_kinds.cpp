@@ -41,6 +41,7 @@ std::string abilities(const kind_line& line) {
   add(line.erases, "erases");
   add(line.counts, "counts");
   add(line.info->grows, "grows");
+  add(line.info->expires, "expires");
   return out;
 }
 
@@ -59,6 +60,7 @@ nlohmann::ordered_json as_json() {
     kind["erases"] = line.erases;
     kind["counts"] = line.counts;
     kind["grows"] = line.info->grows;
+    kind["expires"] = line.info->expires;
     kind["integer_keys"] = line.info->integer_keys;
     list.push_back(std::move(kind));
   });

@@ -55,6 +55,7 @@ std::string abilities(const plan_row& row) {
   add(row.merges, "merges");
   add(row.erases, "deletes");
   add(row.info->grows, "grows");
+  add(row.info->expires, "expires");
   return out;
 }
 
@@ -130,6 +131,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["merges"] = row.merges;
   out["erases"] = row.erases;
   out["grows"] = row.info->grows;
+  out["expires"] = row.info->expires;
   out["exceeds_available_memory"] = all.exceeds_memory(row);
   return out;
 }
