@@ -270,29 +270,42 @@ struct cuckoo_search {
     table.write(steps[at].bucket, lane, table.slot_of(fingerprint, lane));
   }
 
+  // Where the content of a bucket's lanes can go: how many steps, with their memory sent for.
+  template <class Editor>
+  std::size_t next_steps(const Editor& table, std::size_t at, std::array<step, 8>& next) const noexcept {
+    const std::uint64_t bucket = steps[at].bucket;
+    const auto lanes = table.lanes(bucket);
+    std::size_t count = 0;
+    for (unsigned lane = 0; lane < table.slots; ++lane) {
+      if (lane == steps[at].skip) continue;
+      const std::uint32_t slot = table.lane(lanes, lane);
+      const std::uint64_t owner = table.owner(bucket, lane, slot);
+      const auto before = static_cast<std::uint16_t>(at);
+      const auto from = static_cast<std::uint8_t>(lane);
+      next[count++] = {table.other(owner, table.fingerprint_of(slot)), slot, before, from, no_lane};
+      if (owner != bucket) next[count++] = {owner, slot, before, from, static_cast<std::uint8_t>(slot & 1U)};
+    }
+    for (std::size_t i = 0; i < count; ++i) table.send_for(next[i].bucket);
+    return count;
+  }
+
+  // For a key whose two buckets are full.
   template <class Editor>
   bool run(const Editor& table, const cuckoo_key& key) noexcept {
-    std::size_t end = 0;
-    steps[end++] = {key.first, 0, none, 0, no_lane};
-    steps[end++] = {key.other, 0, none, 0, no_lane};
+    steps[0] = {key.first, 0, none, 0, no_lane};
+    steps[1] = {key.other, 0, none, 0, no_lane};
+    std::size_t end = 2;
+    std::array<step, 8> next;
     for (std::size_t at = 0; at < end; ++at) {
-      const std::uint64_t bucket = steps[at].bucket;
-      const auto lanes = table.lanes(bucket);
-      if (const auto free = table.any_zero(lanes); free != 0) {
-        apply(table, at, table.lane_of(free), key.fingerprint);
-        return true;
-      }
-      for (unsigned lane = 0; lane < table.slots; ++lane) {
-        if (lane == steps[at].skip) continue;
-        const std::uint32_t slot = table.lane(lanes, lane);
-        const std::uint64_t owner = table.owner(bucket, lane, slot);
-        const auto go_to = [&](std::uint64_t next, std::uint8_t skip) {
-          if (end == most_steps) return;
-          table.send_for(next);
-          steps[end++] = {next, slot, static_cast<std::uint16_t>(at), static_cast<std::uint8_t>(lane), skip};
-        };
-        go_to(table.other(owner, table.fingerprint_of(slot)), no_lane);
-        if (owner != bucket) go_to(owner, static_cast<std::uint8_t>(slot & 1U));
+      const std::size_t count = next_steps(table, at, next);
+      for (std::size_t i = 0; i < count; ++i) {
+        if (end == most_steps) return false;
+        steps[end] = next[i];
+        if (const auto free = table.any_zero(table.lanes(next[i].bucket)); free != 0) {
+          apply(table, end, table.lane_of(free), key.fingerprint);
+          return true;
+        }
+        ++end;
       }
     }
     return false;
