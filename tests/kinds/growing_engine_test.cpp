@@ -247,22 +247,16 @@ TYPED_TEST(GrowingEngine, ASplitLineHoldsWhatTheDefinitionSays) {
   }
 }
 
-TYPED_TEST(GrowingEngine, EveryInstructionSetGivesTheAnswersOfTheDefinition) {
-  auto state = new_state<TypeParam>();
-  digest_source digests(10);
-  const auto keys = digests.take(9000);
-  for (const std::uint64_t key : keys) ASSERT_TRUE(growing_engine<TypeParam>::insert(state, key));
-  auto asked = digests.take(20'001);
-  asked.insert(asked.end(), keys.begin(), keys.end());
-  // Digests that differ from a key in one bit try every place of the fingerprint.
-  for (std::size_t i = 0; i < 6400; ++i) asked.push_back(keys[i] ^ std::uint64_t{1} << (i % 64));
+// Batches of all instruction sets, and single look-ups, against what the codes of the page say.
+template <class Slots>
+void expect_answers_of_the_definition(const growing_state& state, const std::vector<std::uint64_t>& asked) {
   std::vector<std::uint64_t> expected(mask_words(asked.size()));
   for (std::size_t i = 0; i < asked.size(); ++i) {
     bool found = false;
     const kernels::growing_page page = state.pages.page_of(asked[i]);
     state.pages.for_each_page([&](std::uint64_t prefix, unsigned depth, const std::byte* here) {
       if (here != page.pointer()) return true;
-      growing_engine<TypeParam>::for_each_code(prefix, depth, here, [&](std::uint64_t code, std::uint64_t /*count*/) {
+      growing_engine<Slots>::for_each_code(prefix, depth, here, [&](std::uint64_t code, std::uint64_t /*count*/) {
         found |= kernels::growing_code_matches(code, asked[i]);
         return !found;
       });
@@ -276,15 +270,32 @@ TYPED_TEST(GrowingEngine, EveryInstructionSetGivesTheAnswersOfTheDefinition) {
   for (const isa level : all_isas) {
     if (!has_isa(level)) continue;
     std::vector<std::uint64_t> mask(expected.size());
-    kernels::growing_ask_with<TypeParam>(level, state.pages.view(), asked.size(), kernels::digest_feed(next),
-                                         mask.data(), growing_engine<TypeParam>::beyond(state));
+    kernels::growing_ask_with<Slots>(level, state.pages.view(), asked.size(), kernels::digest_feed(next), mask.data(),
+                                     growing_engine<Slots>::beyond());
     EXPECT_EQ(mask, expected) << isa_name(level);
-    const auto ask_one = kernels::growing_single<TypeParam>::of(level);
+    const auto ask_one = kernels::growing_single<Slots>::of(level);
     for (std::size_t i = 0; i < asked.size(); ++i) {
-      ASSERT_EQ(ask_one(state.pages.view(), asked[i], growing_engine<TypeParam>::beyond(state)),
+      ASSERT_EQ(ask_one(state.pages.view(), asked[i], growing_engine<Slots>::beyond()),
                 (expected[i / 64] >> (i % 64) & 1U) != 0);
     }
   }
+}
+
+TYPED_TEST(GrowingEngine, EveryInstructionSetGivesTheAnswersOfTheDefinition) {
+  auto state = new_state<TypeParam>();
+  digest_source digests(10);
+  const auto keys = digests.take(9000);
+  for (const std::uint64_t key : keys) ASSERT_TRUE(growing_engine<TypeParam>::insert(state, key));
+  auto asked = digests.take(20'001);
+  asked.insert(asked.end(), keys.begin(), keys.end());
+  // Digests that differ from a key in one bit try every place of the fingerprint.
+  for (std::size_t i = 0; i < 6400; ++i) asked.push_back(keys[i] ^ std::uint64_t{1} << (i % 64));
+  expect_answers_of_the_definition<TypeParam>(state, asked);
+  // And with a directory of two levels.
+  while (!state.pages.has_two_levels()) {
+    ASSERT_TRUE(growing_engine<TypeParam>::split(state, 0, state.pages.page_of(0)));
+  }
+  expect_answers_of_the_definition<TypeParam>(state, asked);
 }
 
 TEST(GrowingDirectory, GetsItsSecondLevelWhilePagesAreShallowerThanTheRoot) {

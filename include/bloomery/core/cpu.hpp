@@ -21,12 +21,14 @@ inline constexpr std::string_view isa_name(isa level) noexcept {
   return names[static_cast<std::size_t>(level)];
 }
 
-// Whether this processor, and its operating system, can run a set. For avx2 that is AVX2 and AES: no processor has the first
-// alone. For avx512 it is these and F, VL, DQ and BW: all processors with AVX-512 since 2017 but for the Xeon Phi.
+// Whether this processor, and its operating system, can run a set. For avx2 that is AVX2, BMI2 and AES, which
+// came together. For avx512 it is these and F, VL, DQ and BW: all processors with AVX-512 since 2017 but for the Xeon Phi.
 inline bool has_isa(isa level) noexcept {
 #if defined(__x86_64__)
   if (level == isa::sse2) return true;
-  if (level == isa::avx2) return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("aes");
+  if (level == isa::avx2) {
+    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes");
+  }
   if (level == isa::avx512) {
     return has_isa(isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");

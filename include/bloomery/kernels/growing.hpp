@@ -10,8 +10,8 @@
 // Line      64 bytes: 32 slots of 16 bits, 21 of 24 (the last byte stays 0) or 16 of 32, little-endian. Used slots come
 //           first.
 // Page      64 lines. Its address is a multiple of 64, so that a pointer to it can carry the depth in its low bits.
-// Directory two levels of such pointers. The root has 2^root_bits entries, each a table of 2^b entries (b in the low bits
-//           of its address), each a page (its depth there).
+// Directory two levels of such pointers. The root has 2^10 entries, or 1 while the filter is small, each a table of 2^b
+//           entries (b in the low bits of its address), each a page (its depth there).
 //
 // This code defines the answers; kernels/growing_avx2.hpp gives the same ones.
 #pragma once
@@ -35,23 +35,35 @@ template <class T>
 struct tagged_pointer {
   T* address;
 
-  [[nodiscard]] unsigned tag() const noexcept {
-    return static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(address)) & 63U;
-  }
-  [[nodiscard]] T* pointer() const noexcept { return address - tag(); }
+  [[nodiscard]] unsigned tag() const noexcept { return static_cast<unsigned>(number()) & 63U; }
+  [[nodiscard]] T* pointer() const noexcept { return reinterpret_cast<T*>(number() & ~std::uintptr_t{63}); }
+  // The first `tag` bits of x, of which there is at least one. Shifts take their counts modulo 64, so the tag need not be
+  // cut out of the address.
+  [[nodiscard]] std::uint64_t first_bits(std::uint64_t x) const noexcept { return x >> ((0 - number()) & 63U); }
+
+ private:
+  [[nodiscard]] std::uintptr_t number() const noexcept { return reinterpret_cast<std::uintptr_t>(address); }
 };
 
 using growing_page = tagged_pointer<std::byte>;
 using growing_table = tagged_pointer<std::byte>;
 
+inline constexpr unsigned growing_root_bits = 10;
+
 struct growing_view {
   const growing_table* root = nullptr;
-  unsigned root_bits = 0;
+  bool two_levels = false;
 
-  [[nodiscard]] growing_page page_of(std::uint64_t digest) const noexcept {
-    const growing_table table = root[(digest >> 1U) >> (63U - root_bits)];
+  // The entry of the directory that leads to a digest's page.
+  template <bool TwoLevels>
+  [[nodiscard]] const growing_page* entry_of(std::uint64_t digest) const noexcept {
+    const growing_table table = TwoLevels ? root[digest >> (64U - growing_root_bits)] : root[0];
     const auto* pages = reinterpret_cast<const growing_page*>(table.pointer());
-    return pages[((digest << root_bits) >> 1U) >> (63U - table.tag())];
+    if constexpr (TwoLevels) return pages + table.first_bits(digest << growing_root_bits);
+    return pages + ((digest >> 1U) >> (63U - table.tag()));
+  }
+  [[nodiscard]] growing_page page_of(std::uint64_t digest) const noexcept {
+    return two_levels ? *entry_of<true>(digest) : *entry_of<false>(digest);
   }
 };
 
@@ -108,7 +120,8 @@ struct growing_slots {
 
   // What a digest is compared with in a page of this depth.
   static lane wanted(std::uint64_t digest, unsigned depth) noexcept {
-    return static_cast<lane>((digest << (depth + growing_line_bits)) >> (64U - Width));
+    constexpr std::uint64_t all = (std::uint64_t{1} << Width) - 1;
+    return static_cast<lane>(((digest << depth) >> (64U - growing_line_bits - Width)) & all);
   }
   // A code of at least depth + 6 bits as a slot, cut where it is too long.
   static lane cut(std::uint64_t code, unsigned depth) noexcept {
@@ -189,10 +202,11 @@ growing_split_counts growing_split(const std::byte* line, std::byte* even, std::
   return {evens + odds, voids};
 }
 
-// What a look-up asks when its line is full and holds no match: further codes of the line may lie elsewhere.
+// What a look-up asks when its line is full and holds no match: further codes of the line may lie elsewhere. Where is
+// written behind the page. A batch sends for that, then for what it leads to (send_for), and asks last.
 struct growing_beyond {
-  const void* filter = nullptr;
-  bool (*holds)(const void* filter, std::uint64_t digest) noexcept = nullptr;
+  bool (*holds)(growing_page page, std::uint64_t digest) noexcept = nullptr;
+  void (*send_for)(growing_page page) noexcept = nullptr;
 };
 
 }  // namespace bloomery::kernels

@@ -18,9 +18,19 @@ namespace portable {
 #define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
 
 template <class Slots>
-BLOOMERY_INLINE bool match(Slots /*slots*/, const std::byte* line, typename Slots::lane digest) {
+BLOOMERY_INLINE bool found(Slots /*slots*/, const std::byte* line, typename Slots::lane digest) {
   return growing_match<Slots>(line, digest);
 }
+BLOOMERY_INLINE bool is_found(bool any) { return any; }
+struct eight_found {
+  std::array<bool, 8> of;
+
+  [[nodiscard]] BLOOMERY_INLINE unsigned bits() const {
+    unsigned all = 0;
+    for (unsigned i = 0; i < 8; ++i) all |= (of[i] ? 1U : 0U) << i;
+    return all;
+  }
+};
 
 #include <bloomery/kernels/growing_loops.inc>
 

@@ -12,15 +12,15 @@
 #if defined(__x86_64__)
 
 #define BLOOMERY_X86 1
-// Both sets come with AES instructions (BLOOMERY_AES), unless the program is compiled for a processor that has AVX2 and need
-// not have those: a function that may use more than its caller is not inlined there.
-#if defined(__AVX2__) && !defined(__AES__)
+// Both sets come with AES instructions (BLOOMERY_AES) and shifts by any register (BMI2), unless the program is compiled for
+// a processor that has AVX2 and need not have those: a function that may use more than its caller is not inlined there.
+#if defined(__AVX2__) && !(defined(__AES__) && defined(__BMI2__))
 #define BLOOMERY_FOR_AVX2 __attribute__((target("avx2")))
 #define BLOOMERY_FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
 #else
 #define BLOOMERY_AES 1
-#define BLOOMERY_FOR_AVX2 __attribute__((target("avx2,aes")))
-#define BLOOMERY_FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,aes")))
+#define BLOOMERY_FOR_AVX2 __attribute__((target("avx2,bmi2,aes")))
+#define BLOOMERY_FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,bmi2,aes")))
 #endif
 
 // g++ 12 warns about its own AVX-512 headers.

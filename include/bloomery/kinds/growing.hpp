@@ -262,7 +262,7 @@ void growing::may_contain_stream(std::size_t count, Next&& next, std::span<std::
   detail::with_slots(width_, [&](auto engine) {
     using slots = typename decltype(engine)::slots;
     kernels::growing_ask_with<slots>(active_isa(), state_.pages.view(), count, kernels::digest_feed(next), mask.data(),
-                                     engine.beyond(state_));
+                                     engine.beyond());
   });
   if (!refused_) return;
   for (std::size_t i = 0; i < count; ++i) mask[i / 64] |= std::uint64_t{1} << (i % 64);

@@ -58,13 +58,9 @@ struct growing_engine {
     __builtin_prefetch(&growing_pages::notes_of(page.pointer()), 1);
   }
   static bool may_contain(const growing_state& state, std::uint64_t digest) noexcept {
-    return kernels::growing_ask_one<Slots>(state.pages.view(), digest, beyond(state));
+    return kernels::growing_ask_one<Slots>(state.pages.view(), digest, beyond());
   }
-  static kernels::growing_beyond beyond(const growing_state& state) noexcept {
-    return {&state, [](const void* of, std::uint64_t digest) noexcept {
-              return spill_holds(*static_cast<const growing_state*>(of), digest);
-            }};
-  }
+  static kernels::growing_beyond beyond() noexcept { return {spill_holds, send_for_spill}; }
   // How many codes match: at least as many as the key has.
   static std::uint64_t count(const growing_state& state, std::uint64_t digest) noexcept;
   // False when nothing matches; nothing has changed then. The caller must have inserted the key more often than erased it.
@@ -101,10 +97,14 @@ struct growing_engine {
     const growing_page_notes& notes = growing_pages::notes_of(page.pointer());
     if (notes.used >= split_at && may_split(state, notes, page.tag())) split(state, digest, page);
   }
-  static bool spill_holds(const growing_state& state, std::uint64_t digest) noexcept {
-    const kernels::growing_page page = state.pages.page_of(digest);
+  static bool spill_holds(kernels::growing_page page, std::uint64_t digest) noexcept {
     const growing_page_notes& notes = growing_pages::notes_of(static_cast<const std::byte*>(page.pointer()));
     return growing_spill::longest_match(notes, digest, page.tag() + kernels::growing_line_bits) != notes.spilled;
+  }
+  // All of it: few entries as a rule, four to a line.
+  static void send_for_spill(kernels::growing_page page) noexcept {
+    const growing_page_notes& notes = growing_pages::notes_of(static_cast<const std::byte*>(page.pointer()));
+    for (std::uint32_t i = 0; i < notes.spilled && i < 16; i += 4) __builtin_prefetch(notes.spill + i);
   }
   static std::uint64_t covers(lane slot, unsigned depth) noexcept {
     return kernels::growing_covers(Slots::code(slot, 0, depth));

@@ -37,7 +37,7 @@ class growing_pages {
  public:
   static constexpr std::size_t page_stride = kernels::growing_page_bytes + kernels::growing_line_bytes;
   static constexpr std::uint64_t slab_pages = huge_page_bytes / page_stride;
-  static constexpr unsigned root_bits = 10;
+  static constexpr unsigned root_bits = kernels::growing_root_bits;
   static constexpr unsigned one_level_bits = 12;
 
   growing_pages() noexcept = default;
@@ -55,7 +55,7 @@ class growing_pages {
 
   [[nodiscard]] result<growing_pages> clone() const noexcept;
 
-  [[nodiscard]] kernels::growing_view view() const noexcept { return {own_.root, own_.root_bits}; }
+  [[nodiscard]] kernels::growing_view view() const noexcept { return {own_.root, own_.root_bits != 0}; }
   [[nodiscard]] kernels::growing_page page_of(std::uint64_t digest) const noexcept { return view().page_of(digest); }
   static growing_page_notes& notes_of(std::byte* page) noexcept {
     return *reinterpret_cast<growing_page_notes*>(page + kernels::growing_page_bytes);
@@ -197,8 +197,9 @@ inline std::byte* growing_pages::take_page() noexcept {
   std::uint64_t at = own_.slab_count;
   while (at > 0 && own_.slabs[at - 1].used == 0) --at;
   if (at == 0 || own_.slabs[at - 1].used == own_.slabs[at - 1].room) {
-    // A quarter more than there is: little is idle while the filter is small, and large ones grow by huge pages.
-    if (at == own_.slab_count && !add_slab(std::clamp<std::uint64_t>(own_.pages / 4, 1, slab_pages))) return nullptr;
+    // A quarter more than there is: little is idle while the filter is small. From 4 MiB on whole huge pages.
+    const std::uint64_t more = own_.pages / 2 >= slab_pages ? slab_pages : std::max<std::uint64_t>(own_.pages / 4, 1);
+    if (at == own_.slab_count && !add_slab(more)) return nullptr;
     ++at;
   }
   slab& from = own_.slabs[at - 1];
