@@ -4,6 +4,7 @@
 
 #include <array>
 #include <bloomery/kernels/blocked_dispatch.hpp>
+#include <bloomery/kernels/cuckoo_dispatch.hpp>
 #include <bloomery/kernels/digest_batch.hpp>
 #include <bloomery/kernels/window_dispatch.hpp>
 #include <random>
@@ -144,6 +145,24 @@ inline std::string window_difference(isa level, unsigned hashes, unsigned slots)
   return same ? std::string() : description("lines of the window filter", level, 32, hashes);
 }
 
+// Slots of fingerprints that are half full, asked with keys that are there and others.
+template <cuckoo_form Form, bool Whole>
+std::string cuckoo_difference(isa level, unsigned slot_bits, unsigned slots) {
+  const cuckoo_geometry geometry{.buckets = 150, .slot_bits = slot_bits, .slots = slots, .form = Form};
+  std::vector<std::byte> bytes(geometry.payload_bytes());
+  const cuckoo_editor<std::uint64_t, Form, Whole> table(bytes.data(), geometry);
+  auto digests = random_digests(geometry.total_slots() / 2, slot_bits);
+  for (const std::uint64_t digest : digests) cuckoo_insert(table, table.key(digest), cuckoo_copies::drop);
+  for (const std::uint64_t digest : random_digests(333, slots)) digests.push_back(digest);
+  std::vector<std::uint64_t> expected((digests.size() + 63) / 64);
+  std::vector<std::uint64_t> mask(expected.size(), ~std::uint64_t{0});
+  const given_digests given{digests.data()};
+  const cuckoo_table<std::uint64_t, Form, Whole>& asked = table;
+  cuckoo_ask_with(isa::scalar, asked, digests.size(), digest_feed(given), expected.data());
+  cuckoo_ask_with(level, asked, digests.size(), digest_feed(given), mask.data());
+  return mask == expected ? std::string() : description("slots of the cuckoo filter", level, slot_bits, slots);
+}
+
 // All of it.
 inline std::string kernel_difference(isa level) {
   std::string difference = batch_difference<split32>(level, 8);
@@ -155,6 +174,13 @@ inline std::string kernel_difference(isa level) {
   for (unsigned hashes = 3; hashes <= 12 && difference.empty(); ++hashes) {
     difference = window_difference(level, hashes, 4);
     if (difference.empty() && hashes <= 10) difference = window_difference(level, hashes, 1);
+  }
+  for (unsigned bits = 4; bits <= 28 && difference.empty(); ++bits) {
+    difference = cuckoo_difference<cuckoo_form::window, false>(level, bits, 2);
+    if (difference.empty()) difference = cuckoo_difference<cuckoo_form::slots, false>(level, bits, 2);
+    if (difference.empty() && bits % 2 == 0 && bits <= 16) {
+      difference = cuckoo_difference<cuckoo_form::slots, true>(level, bits, 4);
+    }
   }
   if (difference.empty()) difference = hashing_difference(level, random_digests(411, 7));
   for (const auto& [shortest, longest] : length_ranges) {
