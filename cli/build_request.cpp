@@ -71,6 +71,12 @@ outcome<build_request> build_request::from(const options& given) {
   if (given.has(flag::mode) && request.kind_->modes.empty()) {
     return fail_usage(fmt::format("kind {} has no modes: leave --mode out", kind));
   }
+  if (given.has(flag::growth) && !request.kind_->growth_factor) {
+    return fail_usage(fmt::format("kind {} has no growth factor: leave --growth out", kind));
+  }
+  if (request.kind_->grows && given.text(flag::mode) == "fixed" && !given.has(flag::capacity)) {
+    return fail_usage("mode fixed takes as many keys as it is made for: give their number with -n");
+  }
   if (given.has(flag::fpr) && given.has(flag::bits_per_key)) {
     return fail_usage("-p and --bits-per-key contradict each other: give one");
   }
@@ -84,13 +90,14 @@ outcome<build_request> build_request::from(const options& given) {
   request.headroom_ = given.real(flag::headroom).value_or(0);
   request.layout_ = given.text(flag::layout);
   request.mode_ = given.text(flag::mode);
+  request.growth_ = given.count(flag::growth);
   if (const auto hashes = given.count(flag::hashes)) {
     request.hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
   }
   if (auto taken = request.take_window(given); !taken) return failed(taken.error());
   // What can never be had is refused before any input is read. What one key cannot have, more cannot.
   if (!request.kind_->exact) {
-    if (auto possible = request.sized(request.keys_.value_or(1), {}); !possible) return failed(possible.error());
+    if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
   }
   return request;
 }
@@ -156,6 +163,7 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
   params.layout = layout_;
   params.mode = mode_;
   params.window_ns = window_ns_;
+  params.growth = growth_;
   params.hashes = hashes_;
   if (kind_->exact) return params;
   params.bits_per_key = bits_per_key_;

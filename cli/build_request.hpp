@@ -26,6 +26,8 @@ class build_request {
   [[nodiscard]] const hasher& hash() const { return hash_; }
   // From -n.
   [[nodiscard]] std::optional<std::uint64_t> keys() const { return keys_; }
+  // What is made where no number of keys is needed.
+  [[nodiscard]] std::uint64_t first_keys() const { return keys_.value_or(kind_->first_keys); }
   // Whether the number of keys must be known before the first is inserted.
   [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->grows; }
   // Whether more keys could make digests of 128 bits necessary, so that both widths must be kept until they are
@@ -72,6 +74,7 @@ class build_request {
   std::uint64_t window_ns_ = 0;
   std::string layout_;
   std::string mode_;
+  std::optional<std::uint64_t> growth_;
 };
 
 }  // namespace bloomery::cli

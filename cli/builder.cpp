@@ -204,7 +204,7 @@ class collector {
 
 outcome<built> build_filter(const options& given, const build_request& request) {
   if (request.needs_count()) return collector(given, request).run();
-  auto filter = request.make(request.keys().value_or(1));
+  auto filter = request.make(request.first_keys());
   if (!filter) return failed(filter.error());
   return build_direct(given, request, std::move(*filter));
 }

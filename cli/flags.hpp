@@ -52,6 +52,7 @@ enum class flag : std::uint8_t {
   kind,
   layout,
   mode,
+  growth,
   bits_per_key,
   memory,
   hashes,

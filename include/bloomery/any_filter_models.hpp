@@ -55,7 +55,7 @@ struct in_memory final : filter_model {
   [[nodiscard]] named_values describe() const noexcept override { return filter.describe(); }
   [[nodiscard]] result<filter_stats> stats() const noexcept override { return stats_of(filter); }
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
-    if constexpr (mappable<K>) return filter.payload();
+    if constexpr (contiguous_kind<K>) return filter.payload();
     return std::span<const std::byte>{};
   }
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept override { return insert_any(digests); }
@@ -137,7 +137,7 @@ struct in_memory final : filter_model {
   template <class Digest>
   result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
     if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fail(fits.error());
-    if constexpr (sizeof(Digest) == 8 && bounded_kind<K>) {
+    if constexpr (requires { filter.insert_until_full(digests); }) {
       const batch_outcome outcome = filter.insert_until_full(digests);
       if (outcome.taken != digests.size()) return fail(errc::full, {}, {filter.keys().keys, outcome.taken});
       return outcome.inserted;
@@ -175,7 +175,8 @@ struct in_file final : filter_model {
   }
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
     if (auto whole = file.verify_unless_trusted(); !whole) return fail(whole.error());
-    return file.unchecked().payload();
+    if constexpr (contiguous_kind<K>) return file.unchecked().payload();
+    return std::span<const std::byte>{};
   }
   result<std::uint64_t> insert(std::span<const std::uint64_t> /*digests*/) noexcept override { return refused(); }
   result<std::uint64_t> insert(std::span<const digest128> /*digests*/) noexcept override { return refused(); }
@@ -272,6 +273,7 @@ BLOOMERY_ANY_INLINE result<any_filter> any_filter::make(std::string_view kind, c
   return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
     using K = typename decltype(tag)::type;
     if (auto known = check_mode(K::info, params.mode); !known) return fail(known.error());
+    if (params.growth && !K::info.growth_factor) return detail::cannot(K::info, "have a growth factor: leave it out");
     size_plan plan;
     if constexpr (!K::info.exact) {
       const auto solved = K::plan(params.sizes(), params.layout);

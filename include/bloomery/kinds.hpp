@@ -11,6 +11,7 @@
 #include <bloomery/kinds/counting.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
 #include <bloomery/kinds/growing.hpp>
+#include <bloomery/kinds/scalable.hpp>
 #include <bloomery/kinds/window.hpp>
 
 namespace bloomery {
@@ -20,6 +21,7 @@ using kind_list = type_list<  //
     blocked,                  //
     bitmap,                   //
     counting,                 //
+    scalable,                 //
     growing,                  //
     cuckoo,                   //
     window                    //

@@ -66,6 +66,7 @@ enum class errc : std::uint16_t {
   read_only,
   not_keyed,
   merge_breaks_promise,
+  bad_growth,
   count_
 };
 
@@ -134,6 +135,7 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "hash {t} takes no secret key: use siphash13, siphash24 or highwayhash64",
       "together they would have a false-positive rate of {t} %, which is more than they promise: use --any-rate to "
       "merge them all the same",
+      "growth factor {0} is not usable: give a whole number from 1 to {1}",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

@@ -64,13 +64,13 @@ inline result<void> pack(file_image& image, std::span<const std::byte> payload, 
 
 template <class K>
 result<file_image> make_image(const K& filter, const hash_spec& hash, const save_options& options) noexcept {
-  static_assert(mappable<K> || serializable<K>);
+  static_assert(contiguous_kind<K> || serialized_kind<K>);
   file_image image;
   image.header.kind_id = K::info.id;
   image.header.hash = hash;
   image.header.shape = filter.shape();
   std::span<const std::byte> payload;
-  if constexpr (mappable<K>) {
+  if constexpr (contiguous_kind<K>) {
     payload = filter.payload();
   } else {
     auto buffer = aligned_buffer::make(filter.serialized_bytes(), "saving the filter", options.memory);

@@ -37,4 +37,10 @@ struct murmur64a {
   }
 };
 
+// The two numbers that RedisBloom makes of a key: the second hash is seeded with the first.
+inline digest128 murmur64a_pair(const void* bytes, std::size_t size) noexcept {
+  const std::uint64_t first = murmur64a{.seed = 0xc6a4a7935bd1e995ULL}(bytes, size);
+  return {first, murmur64a{.seed = first}(bytes, size)};
+}
+
 }  // namespace bloomery

@@ -18,7 +18,7 @@ enum class memory_access : std::uint8_t { read = 0, write = 1 };
 // Asks memory for what an operation on the digest will touch.
 template <memory_access For, filter_kind K>
 void send_for(const K& filter, std::uint64_t digest) noexcept {
-  if constexpr (mappable<K>) {
+  if constexpr (contiguous_kind<K>) {
     const std::byte* memory = filter.payload().data();
     filter.for_each_touched(digest, [memory](std::uint64_t first, std::uint64_t /*size*/) {
       __builtin_prefetch(memory + first, static_cast<int>(For));

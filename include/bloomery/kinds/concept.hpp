@@ -21,17 +21,19 @@
 namespace bloomery {
 
 struct kind_info {
-  std::uint32_t id = 0;       // stored in files: never reused, never changed
-  std::string_view name;      // as given to --kind
-  std::string_view summary;   // one line for `bloomery kinds`
-  std::string_view lines;     // cache lines that a look-up touches, for `plan`
-  bool exact = false;         // no false positives
-  bool grows = false;         // takes any number of keys
-  bool integer_keys = false;  // digests are the keys themselves (hash `identity`)
-  bool wide_digests = false;  // can take 128-bit digests
-  unsigned cell_bits = 1;     // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
-  bool expires = false;       // forgets its oldest keys
-  std::string_view modes{};   // as given to --mode, separated by blanks, the usual one first; most kinds have none
+  std::uint32_t id = 0;          // stored in files: never reused, never changed
+  std::string_view name;         // as given to --kind
+  std::string_view summary;      // one line for `bloomery kinds`
+  std::string_view lines;        // cache lines that a look-up touches, for `plan`
+  bool exact = false;            // no false positives
+  bool grows = false;            // takes any number of keys
+  bool integer_keys = false;     // digests are the keys themselves (hash `identity`)
+  bool wide_digests = false;     // can take 128-bit digests
+  unsigned cell_bits = 1;        // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
+  bool expires = false;          // forgets its oldest keys
+  std::string_view modes{};      // as given to --mode, separated by blanks, the usual one first; most kinds have none
+  bool growth_factor = false;    // grows by a factor that the caller may choose
+  std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where it is told no number
 };
 
 // Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.
@@ -46,8 +48,9 @@ struct filter_params {
   std::string_view layout{};
   const memory_hooks* memory = nullptr;
   std::string_view mode{};
-  std::uint64_t window_ns = 0;        // kinds that expire: keys stay for so long; 0: by their number alone
-  const clock_hook* clock = nullptr;  // kinds that expire: the time; null is the system's
+  std::uint64_t window_ns = 0;            // kinds that expire: keys stay for so long; 0: by their number alone
+  const clock_hook* clock = nullptr;      // kinds that expire: the time; null is the system's
+  std::optional<std::uint64_t> growth{};  // kinds that take a growth factor
 
   [[nodiscard]] size_request sizes() const noexcept { return {keys, fpr, bits, hashes, bits_per_key, memory_bytes}; }
 };
@@ -109,15 +112,22 @@ concept mappable = filter_kind<K> &&
   { K::payload_bytes(shape) } -> std::same_as<result<std::uint64_t>>;
   { K::adopt(shape, std::move(buffer)) } -> std::same_as<result<K>>;
   { K::view(shape, bytes) } -> std::same_as<result<K>>;
+};
+// Those whose bytes are one piece in memory, too. Of the others they are gathered for the file: serialized_kind.
+template <class K>
+concept contiguous_kind = mappable<K> && requires(const K constant) {
   { constant.payload() } -> std::same_as<std::span<const std::byte>>;
 };
 
-// Kinds whose bytes are made for the file and unpacked from it. `serialized_bytes` and `serialize` agree.
+// Kinds whose bytes are made for the file, and unpacked from it unless they are mappable. `serialized_bytes` and
+// `serialize` agree.
 template <class K>
-concept serializable = filter_kind<K> &&
-    requires(const K constant, const stored_shape& shape, std::span<std::byte> out, std::span<const std::byte> bytes) {
+concept serialized_kind = filter_kind<K> && requires(const K constant, std::span<std::byte> out) {
   { constant.serialized_bytes() } -> std::same_as<std::uint64_t>;
   { constant.serialize(out) } -> std::same_as<result<void>>;
+};
+template <class K>
+concept serializable = serialized_kind<K> && requires(const stored_shape& shape, std::span<const std::byte> bytes) {
   { K::deserialize(shape, bytes) } -> std::same_as<result<K>>;
 };
 

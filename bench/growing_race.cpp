@@ -1,0 +1,106 @@
+// Filters that grow from 1000 keys, against each other and against a filter that knew the number of keys beforehand.
+//
+//     bench_growing_race [KEYS...]      default 10,000,000; 100,000,000 takes 1.5 GB and some minutes
+//
+// growing          kind growing, from a first capacity of 1000
+// scalable         kind scalable, layout split64, from 1000, growth 2
+// RedisBloom-like  kind scalable, layout redis, from 1000, growth 2: RedisBloom's links, probes and hash, one call a key
+//                  (it has no batches)
+// blocked          kind blocked, made for all keys
+//
+// All at 1 %, 64-bit integers, hashing included. They take turns: each asks some chunks in every way, and then the next.
+#include <bloomery/hash/murmur64a.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "bench/kind_case.hpp"
+
+namespace {
+
+using namespace bloomery;
+using namespace bloomery::bench;
+
+constexpr std::uint64_t first_keys = 1000;
+constexpr double fpr = 0.01;
+
+struct redis_subject {
+  using key = std::uint64_t;
+  scalable filter;
+
+  static digest128 digest(std::uint64_t each) {
+    std::array<std::byte, 8> bytes{};
+    store_le(bytes.data(), each);
+    return murmur64a_pair(bytes.data(), bytes.size());
+  }
+  void clear() { filter.clear(); }
+  void insert(std::uint64_t each) { filter.insert(digest(each)); }
+  [[nodiscard]] bool may_contain(std::uint64_t each) const { return filter.may_contain(digest(each)); }
+  [[nodiscard]] std::uint64_t memory_bytes() const { return filter.memory_bytes(); }
+};
+
+struct racer {
+  std::string name;
+  timed_case each;
+  double add_ns = 0;
+  ask_times asked{};
+  case_figures figures{};
+};
+
+template <class Made>
+void enter(std::vector<racer>& racers, const char* name, Made made, std::uint64_t keys) {
+  if (!made) {
+    std::fprintf(stderr, "%s: %s\n", name, describe(made.error()).c_str());
+    std::exit(2);
+  }
+  racers.push_back({name, timed_case(std::move(*made), feed_of(key_types[0], keys), keys)});
+}
+
+result<std::unique_ptr<contender>> make_redis_like() {
+  auto made = scalable::make({.keys = first_keys, .fpr = fpr, .layout = "redis"});
+  if (!made) return fail(made.error());
+  return std::unique_ptr<contender>(new contender_of<redis_subject>(redis_subject{std::move(*made)}));
+}
+
+void race(std::uint64_t keys) {
+  const filter_params small{.keys = first_keys, .fpr = fpr};
+  std::vector<racer> racers;
+  enter(racers, "growing", make_filter_contender<growing>(small, key_types[0]), keys);
+  enter(racers, "scalable", make_filter_contender<scalable>(small, key_types[0]), keys);
+  enter(racers, "RedisBloom-like", make_redis_like(), keys);
+  enter(racers, "blocked", make_filter_contender<blocked>({.keys = keys, .fpr = fpr}, key_types[0]), keys);
+  for (racer& one : racers) {
+    one.each.start_fill();
+    double seconds = 0;
+    while (!one.each.is_full()) seconds += one.each.add_chunk();
+    one.add_ns = ns_per_key(seconds, keys);
+    one.each.count_hits_of_fill(1'000'000, one.figures.absent);
+  }
+  constexpr int rounds = 6;
+  for (int round = 0; round < rounds; ++round) {
+    for (racer& one : racers)
+      one.asked.take_turn(
+          one.each, 8, [](std::uint64_t) {}, 2);
+  }
+  std::printf("%llu keys at 1 %%, ns per key\n%-16s %8s %8s %8s %8s %8s %8s %8s %8s %9s\n",
+              static_cast<unsigned long long>(keys), "", "add", "absent", "absent", "absent", "present", "present",
+              "bits", "rate", "batch to");
+  std::printf("%-16s %8s %8s %8s %8s %8s %8s %8s %8s %9s\n", "", "", "batch", "single", "depend.", "batch", "single",
+              "per key", "%", "growing");
+  for (racer& one : racers) one.asked.write(one.figures);
+  for (const racer& one : racers) {
+    const case_figures& of = one.figures;
+    std::printf("%-16s %8.1f %8.2f %8.2f %8.2f %8.2f %8.2f %8.2f %8.3f %8.2f\n", one.name.c_str(), one.add_ns,
+                of.absent_batch, of.absent_single, of.absent_dependent, of.present_batch, of.present_single,
+                one.each.bits_per_key(), of.absent.rate() * 100, of.absent_batch / racers[0].figures.absent_batch);
+  }
+  std::printf("\n");
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc < 2) race(10'000'000);
+  for (int i = 1; i < argc; ++i) race(std::strtoull(argv[i], nullptr, 10));
+  return 0;
+}

@@ -1,0 +1,221 @@
+// Kind scalable, layout redis: the links, bits and answers of RedisBloom's own chains, from what it wrote itself
+// (tests/golden/redisbloom).
+#include <bloomery/hash/murmur64a.hpp>
+#include <bloomery/kinds/scalable.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "suites/support.hpp"
+
+namespace {
+
+using namespace bloomery;
+using namespace bloomery::testing_support;
+
+const std::string golden_dir = BLOOMERY_GOLDEN_DIR "/redisbloom/2.8.20/";
+
+std::string read_text(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in) << path;
+  std::ostringstream out;
+  out << in.rdbuf();
+  return out.str();
+}
+
+std::vector<std::vector<std::string>> read_table(const std::string& path) {
+  std::vector<std::vector<std::string>> rows;
+  std::istringstream lines(read_text(path));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    std::vector<std::string> row;
+    std::istringstream cells(line);
+    for (std::string cell; std::getline(cells, cell, '\t');) row.push_back(cell);
+    rows.push_back(row);
+  }
+  return rows;
+}
+
+digest128 digest_of_hex(const std::string& hex) {
+  std::string key;
+  for (std::size_t i = 0; hex != "-" && i + 1 < hex.size(); i += 2) {
+    key.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
+  }
+  return murmur64a_pair(key.data(), key.size());
+}
+
+struct golden_case {
+  std::string name;
+  std::uint64_t capacity = 100;
+  double fpr = 0.01;
+  std::uint64_t growth = 2;
+  bool fixed = false;
+  std::size_t keys = 0;
+};
+
+std::vector<golden_case> golden_cases() {
+  std::vector<golden_case> cases;
+  for (const auto& row : read_table(golden_dir + "cases.tsv")) {
+    golden_case each{.name = row[0], .keys = std::stoul(row[2])};
+    std::istringstream words(row[1]);
+    std::string word;
+    words >> word;
+    if (word == "BF.RESERVE") words >> each.fpr >> each.capacity;
+    while (words >> word) {
+      if (word == "EXPANSION") words >> each.growth;
+      each.fixed |= word == "NONSCALING";
+    }
+    cases.push_back(each);
+  }
+  return cases;
+}
+
+// The replies of BF.SCANDUMP behind the first one, joined.
+std::string dumped_bits(const std::string& name, std::size_t links) {
+  std::string bits;
+  for (std::size_t link = 0; link < links; ++link) {
+    const std::string prefix = name + ".chunk" + std::to_string(link + 1) + "_iter";
+    for (const auto& entry : std::filesystem::directory_iterator(golden_dir)) {
+      const std::string file = entry.path().filename().string();
+      if (file.rfind(prefix, 0) == 0) bits += read_text(entry.path().string());
+    }
+  }
+  return bits;
+}
+
+struct dumped_link {
+  std::uint64_t bytes, bits, keys;
+  double fpr;
+  std::uint64_t hashes, capacity;
+};
+dumped_link link_in(const std::string& header, std::size_t link) {
+  byte_reader from(std::as_bytes(std::span(header)).subspan(20 + 53 * link, 53));
+  dumped_link out{};
+  out.bytes = from.read<std::uint64_t>();
+  out.bits = from.read<std::uint64_t>();
+  out.keys = from.read<std::uint64_t>();
+  out.fpr = from.read_double();
+  static_cast<void>(from.read_double());  // bits a key
+  out.hashes = from.read<std::uint32_t>();
+  out.capacity = from.read<std::uint64_t>();
+  EXPECT_EQ(from.read<std::uint8_t>(), 0U);
+  return out;
+}
+
+scalable made_as(const golden_case& each) {
+  auto filter = scalable::make({.keys = each.capacity,
+                                .fpr = each.fpr,
+                                .layout = "redis",
+                                .mode = each.fixed ? "fixed" : "scaling",
+                                .growth = each.growth});
+  EXPECT_TRUE(filter) << describe(filter.error()).c_str();
+  return std::move(*filter);
+}
+
+std::vector<digest128> golden_digests(std::size_t count) {
+  std::vector<digest128> digests;
+  for (const auto& row : read_table(golden_dir + "keys.tsv")) {
+    if (digests.size() < count) digests.push_back(digest_of_hex(row[0]));
+  }
+  EXPECT_EQ(digests.size(), count);
+  return digests;
+}
+
+TEST(ScalableRedis, LinksAndBitsAreThoseThatRedisBloomWrote) {
+  const auto cases = golden_cases();
+  ASSERT_EQ(cases.size(), 7U);
+  for (const golden_case& each : cases) {
+    SCOPED_TRACE(each.name);
+    const auto digests = golden_digests(each.keys);
+    scalable one_by_one = made_as(each);
+    std::uint64_t inserted = 0;
+    for (const digest128& digest : digests) inserted += one_by_one.insert(digest) == insert_result::inserted ? 1U : 0U;
+    scalable batched = made_as(each);
+    EXPECT_EQ(batched.insert_batch(digests), inserted);
+    EXPECT_TRUE(batched == one_by_one);
+
+    const std::string header = read_text(golden_dir + each.name + ".chunk0_iter1.bin");
+    ASSERT_GE(header.size(), 20U);
+    byte_reader from(std::as_bytes(std::span(header)));
+    EXPECT_EQ(from.read<std::uint64_t>(), inserted);
+    EXPECT_EQ(one_by_one.keys().keys, inserted);
+    ASSERT_EQ(from.read<std::uint32_t>(), one_by_one.links());
+    EXPECT_EQ(from.read<std::uint32_t>(), each.fixed ? 13U : 5U);
+    EXPECT_EQ(from.read<std::uint32_t>(), one_by_one.growth());
+    ASSERT_EQ(header.size(), 20 + 53 * one_by_one.links());
+    std::string bits;
+    for (std::size_t i = 0; i < one_by_one.links(); ++i) {
+      const dumped_link link = link_in(header, i);
+      EXPECT_EQ(one_by_one.link_bytes(i).size(), link.bytes) << i;
+      EXPECT_EQ(one_by_one.link_bytes(i).size() * 8, link.bits) << i;
+      EXPECT_EQ(one_by_one.link_keys(i), link.keys) << i;
+      EXPECT_EQ(one_by_one.link_fpr(i), link.fpr) << i;
+      EXPECT_EQ(one_by_one.link_hashes(i), link.hashes) << i;
+      EXPECT_EQ(one_by_one.link_capacity(i), link.capacity) << i;
+      const auto bytes = one_by_one.link_bytes(i);
+      bits.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    }
+    EXPECT_TRUE(bits == dumped_bits(each.name, one_by_one.links()));
+  }
+}
+
+TEST(ScalableRedis, EveryProbeIsAnsweredAsRedisBloomAnsweredIt) {
+  for (const golden_case& each : golden_cases()) {
+    SCOPED_TRACE(each.name);
+    scalable filter = made_as(each);
+    filter.insert_batch(golden_digests(each.keys));
+    const auto probes = read_table(golden_dir + each.name + ".probes.tsv");
+    ASSERT_GT(probes.size(), 300U);
+    for (const auto& probe : probes) {
+      ASSERT_EQ(filter.may_contain(digest_of_hex(probe[0])), probe[1] == "1") << probe[0];
+    }
+  }
+}
+
+TEST(ScalableRedis, AFilterThatDoesNotScaleRefusesTheNextKeyAsRedisBloomDoes) {
+  auto filter = scalable::make({.keys = 400, .fpr = 0.01, .layout = "redis", .mode = "fixed"});
+  ASSERT_TRUE(filter);
+  std::vector<digest128> digests;
+  for (std::uint64_t i = 0; i < 1000; ++i) digests.push_back({mix64(2 * i), mix64(2 * i + 1)});
+  const batch_outcome outcome = filter->insert_until_full(std::span<const digest128>(digests));
+  EXPECT_EQ(outcome.inserted, 400U);
+  ASSERT_LT(outcome.taken, 1000U);
+  EXPECT_EQ(filter->insert(digests[outcome.taken]), insert_result::full);
+  EXPECT_EQ(filter->insert(digests[0]), insert_result::present);
+  EXPECT_EQ(filter->links(), 1U);
+}
+
+TEST(ScalableRedis, FilesKeepLinksAndAnswers) {
+  auto filter = scalable::make({.keys = 10, .fpr = 0.01, .layout = "redis"});
+  ASSERT_TRUE(filter);
+  std::vector<digest128> digests;
+  for (std::uint64_t i = 0; i < 2000; ++i) digests.push_back({mix64(2 * i), mix64(2 * i + 1)});
+  filter->insert_batch(std::span<const digest128>(digests).first(1000));
+  memory_sink sink;
+  ASSERT_TRUE(save_to(*filter, hasher::of(xxh3{}).spec(), byte_sink(sink)));
+  const auto loaded = load_bytes<scalable>(sink.bytes());
+  ASSERT_TRUE(loaded) << describe(loaded.error()).c_str();
+  EXPECT_TRUE(loaded->filter == *filter);
+  EXPECT_EQ(loaded->header.shape.digest_bits, 128U);
+  for (const digest128& digest : digests) ASSERT_EQ(loaded->filter.may_contain(digest), filter->may_contain(digest));
+}
+
+TEST(ScalableRedis, DigestsOf64BitsHaveDefinedAnswers) {
+  auto filter = scalable::make({.keys = 50, .fpr = 0.01, .layout = "redis"});
+  ASSERT_TRUE(filter);
+  digest_source source(3);
+  const auto digests = source.take(1000);
+  auto one_by_one = filter->clone();
+  ASSERT_TRUE(one_by_one);
+  for (const std::uint64_t digest : digests) one_by_one->insert(digest);
+  filter->insert_batch(digests);
+  EXPECT_TRUE(*filter == *one_by_one);
+  std::vector<std::uint64_t> mask(mask_words(digests.size()));
+  filter->may_contain_batch(digests, mask);
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    ASSERT_TRUE(filter->may_contain(digests[i]));
+    ASSERT_EQ(mask[i / 64] >> (i % 64) & 1U, 1U);
+  }
+}
+
+}  // namespace
