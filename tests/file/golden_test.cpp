@@ -85,6 +85,11 @@ TEST(Golden, WindowIsReadAndWrittenAgain) {
   expect_golden<window>("window-rotating.bloom");
 }
 
+TEST(Golden, ScalableIsReadAndWrittenAgain) {
+  expect_golden<scalable>("scalable.bloom");
+  expect_golden<scalable>("scalable-redis.bloom");
+}
+
 TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
 
 TEST(Golden, EveryKindHasAFile) {
