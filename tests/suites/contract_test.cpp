@@ -191,7 +191,8 @@ TYPED_TEST(Contract, EstimatesFollowTheTruth) {
       for (std::uint64_t i = 0; i < queries; ++i) positives += filter.may_contain(digests()) ? 1U : 0U;
       const double measured = static_cast<double>(positives) / static_cast<double>(queries);
       const double error = std::sqrt(filter.fpr_now() / static_cast<double>(queries));
-      EXPECT_NEAR(measured, filter.fpr_now(), 5 * error + 0.03 * filter.fpr_now());
+      // Three single hits are luck where next to none are expected.
+      EXPECT_NEAR(measured, filter.fpr_now(), 5 * error + 0.03 * filter.fpr_now() + 3.0 / static_cast<double>(queries));
     }
   }
 }
