@@ -189,7 +189,7 @@ outcome<void> ask_absent(const options& given, const opened_filter& opened, cons
   }
 }
 
-std::string missing_advice(const kind_info& kind, const findings& found) {
+std::string_view missing_advice(const kind_info& kind, const findings& found) {
   if (kind.expires) return "keys are missing: this kind forgets those outside its window, which 'bloomery info' shows";
   if (found.missing * 2 > found.keys) {
     return "most keys are missing: give the options that it was built with (-f, -d, --csv, --hex, --u64, --crlf, -0), "
@@ -215,7 +215,7 @@ std::string rate_advice(const findings& found, const opened_filter& opened) {
 
 std::vector<std::string> advice_on(const findings& found, const opened_filter& opened) {
   std::vector<std::string> out;
-  if (!found.keys_hold()) out.push_back(missing_advice(opened.filter.info(), found));
+  if (!found.keys_hold()) out.emplace_back(missing_advice(opened.filter.info(), found));
   fullness full = found.full;
   // A filter that is too full hardly counts any more, but the keys are here: all of them, as far as its estimate can
   // tell.
