@@ -512,7 +512,7 @@ TEST(Scalable, EndsAtTheLargestNumberOfLinks) {
 
 // Long: a chain of 18 links from a first capacity of 100, 26 million keys.
 TEST(NightlyScalable, TheTotalRateIsAtMostThePromiseAfter17GrowthsBy2) {
-  expect_promise_after(17, {.keys = 100, .fpr = 0.01}, 1, 0.5);
+  expect_promise_after(17, {.keys = 100, .fpr = 0.01}, 1, 0.3);  // the first links have bits to spare
 }
 
 TEST(Scalable, LayoutRedisKeepsItsRateToAFewPercentAfter10Growths) {
