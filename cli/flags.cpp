@@ -28,7 +28,7 @@ constexpr std::array rows = {
     flag_row{flag::kind, "kind", "", type::kind_name, "KIND", "",
              "kind of filter; see 'bloomery kinds'", on_build | on_plan | on_bench, size},
     flag_row{flag::layout, "layout", "", type::text, "LAYOUT", "",
-             "layout: split64 or split32 (Parquet's) for kind blocked, spread or line (faster) for counting, slots16, slots24 or slots32 for growing, window, slots4, slots2 or sorted for cuckoo, also with a width (slots4:12), stamped or rotating (smaller) for window, split64 or redis (RedisBloom's) for scalable", on_build | on_plan, size},
+             "layout: split64 or split32 (Parquet's) for kind blocked, spread or line (faster) for counting, slots16, slots24 or slots32 for growing, window, slots4, slots2 or sorted for cuckoo, also with a width (slots4:12), or redis (RedisBloom's), stamped or rotating (smaller) for window, split64 or redis (RedisBloom's) for scalable", on_build | on_plan, size},
     flag_row{flag::mode, "mode", "", type::text, "MODE", "",
              "mode of kinds growing and cuckoo: multiset (counts and erases) or set (stores equal keys once); of scalable: scaling, or fixed (refuses keys beyond -n)", on_build, size},
     flag_row{flag::growth, "growth", "", type::positive, "FACTOR", "",

@@ -2,45 +2,18 @@
 // (tests/golden/redisbloom).
 #include <bloomery/hash/murmur64a.hpp>
 #include <bloomery/kinds/scalable.hpp>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
+#include "kinds/redis_golden.hpp"
 #include "suites/support.hpp"
 
 namespace {
 
 using namespace bloomery;
 using namespace bloomery::testing_support;
-
-const std::string golden_dir = BLOOMERY_GOLDEN_DIR "/redisbloom/2.8.20/";
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  EXPECT_TRUE(in) << path;
-  std::ostringstream out;
-  out << in.rdbuf();
-  return out.str();
-}
-
-std::vector<std::vector<std::string>> read_table(const std::string& path) {
-  std::vector<std::vector<std::string>> rows;
-  std::istringstream lines(read_text(path));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> row;
-    std::istringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, '\t');) row.push_back(cell);
-    rows.push_back(row);
-  }
-  return rows;
-}
+using namespace redis_golden;
 
 digest128 digest_of_hex(const std::string& hex) {
-  std::string key;
-  for (std::size_t i = 0; hex != "-" && i + 1 < hex.size(); i += 2) {
-    key.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  }
+  const std::string key = key_of_hex(hex);
   return murmur64a_pair(key.data(), key.size());
 }
 
@@ -68,19 +41,6 @@ std::vector<golden_case> golden_cases() {
     cases.push_back(each);
   }
   return cases;
-}
-
-// The replies of BF.SCANDUMP behind the first one, joined.
-std::string dumped_bits(const std::string& name, std::size_t links) {
-  std::string bits;
-  for (std::size_t link = 0; link < links; ++link) {
-    const std::string prefix = name + ".chunk" + std::to_string(link + 1) + "_iter";
-    for (const auto& entry : std::filesystem::directory_iterator(golden_dir)) {
-      const std::string file = entry.path().filename().string();
-      if (file.rfind(prefix, 0) == 0) bits += read_text(entry.path().string());
-    }
-  }
-  return bits;
 }
 
 struct dumped_link {

@@ -8,7 +8,7 @@
 // so that a stored fingerprint can be moved without its key. Any even number of buckets will do; one of the two buckets is even
 // and one odd, so they are never the same. A slot that is 0 is empty.
 // The slots of a bucket are lanes of one word, which is loaded from any byte and compared with the fingerprint in all lanes
-// at once. Three forms:
+// at once. The forms:
 //
 //     slots    buckets of 2 or 4 slots, one after the other
 //     window   a bucket is two slots that begin at any slot, and shares them with its neighbours. A slot's lowest bit says
@@ -16,6 +16,7 @@
 //              and costs no rate. Two such buckets hold as much as two of 3.5 slots, and a look-up compares with four.
 //     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits for
 //              16: one bit less a slot, and some decoding.
+//     redis    RedisBloom's: see kernels/cuckoo_redis.hpp
 //
 // An insert that finds both buckets full searches for the shortest chain of moves, breadth first, before anything moves:
 // it is made whole or not at all. Everything is safe for any bytes: a damaged slot is at worst a wrong answer.
@@ -36,12 +37,12 @@ namespace bloomery::kernels {
 // The odd number nearest to 2^64 over the golden ratio.
 inline constexpr std::uint64_t cuckoo_multiplier = 0x9e3779b97f4a7c15ULL;
 
-enum class cuckoo_form : std::uint8_t { slots = 0, window = 1, sorted = 2 };
+enum class cuckoo_form : std::uint8_t { slots = 0, window = 1, sorted = 2, redis = 3 };
 
 struct cuckoo_geometry {
-  std::uint64_t buckets = 0;  // even
-  unsigned slot_bits = 0;     // 4 to 32
-  unsigned slots = 0;         // of a bucket: 2 or 4
+  std::uint64_t buckets = 0;  // even; redis: a power of two
+  unsigned slot_bits = 0;     // 4 to 32; redis: 8
+  unsigned slots = 0;         // of a bucket: 2 or 4; redis: 1 to 255
   cuckoo_form form = cuckoo_form::slots;
 
   // Bits from one bucket to the next, and bits of a bucket as stored.
@@ -68,6 +69,7 @@ struct cuckoo_geometry {
   [[nodiscard]] constexpr bool is_whole() const noexcept { return stride() % 8 == 0; }
   // So many that a word can be loaded from the first byte of the last bucket.
   [[nodiscard]] constexpr std::uint64_t payload_bytes() const noexcept {
+    if (form == cuckoo_form::redis) return (buckets * slots + 7) / 8 * 8;
     return ((buckets - 1) * stride() / 8 + (is_narrow() ? 8 : 16) + 7) / 8 * 8;
   }
 };
@@ -190,7 +192,15 @@ struct cuckoo_table {
     const Word wanted = pattern(key.fingerprint);
     return bits_set(all_zero(lanes(key.first) ^ wanted)) + bits_set(all_zero(lanes(key.other) ^ wanted));
   }
-  [[nodiscard]] unsigned used(std::uint64_t bucket) const noexcept { return slots - bits_set(all_zero(lanes(bucket))); }
+  [[nodiscard]] std::uint64_t used_slots() const noexcept {
+    std::uint64_t used = 0;
+    // Every other window, which are all the slots but the last.
+    constexpr bool shared = Form == cuckoo_form::window;
+    for (std::uint64_t bucket = 0; bucket < buckets; bucket += shared ? 2 : 1) {
+      used += slots - bits_set(all_zero(lanes(bucket)));
+    }
+    return used + (shared && lane(lanes(buckets - 1), 1) != 0 ? 1 : 0);
+  }
 
   static unsigned lowest_bit(Word word) noexcept {
     if constexpr (sizeof(Word) == 8) return static_cast<unsigned>(std::countr_zero(word));

@@ -5,6 +5,7 @@
 #include <bloomery/core/cpu.hpp>
 #include <bloomery/kernels/cuckoo.hpp>
 #include <bloomery/kernels/cuckoo_avx2.hpp>
+#include <bloomery/kernels/cuckoo_redis.hpp>
 
 namespace bloomery::kernels {
 
@@ -15,7 +16,7 @@ template <class Word, cuckoo_form Form, bool Whole>
 void cuckoo_ask_with(isa level, const cuckoo_table<Word, Form, Whole>& table, std::size_t count,
                      const digest_feed& next, std::uint64_t* mask) noexcept {
 #ifdef BLOOMERY_X86
-  if constexpr (sizeof(Word) == 8 && Form != cuckoo_form::sorted) {
+  if constexpr (sizeof(Word) == 8 && (Form == cuckoo_form::slots || Form == cuckoo_form::window)) {
     if ((level == isa::avx2 || level == isa::avx512) && table.buckets <= 0xffffffffU) {
       return avx2::cuckoo_ask<Form == cuckoo_form::window, Whole>(table, cuckoo_far_bytes, count, next, mask);
     }
@@ -36,7 +37,8 @@ struct cuckoo_single {
   unsigned tag_bits = 0;
 
   static cuckoo_single of(const cuckoo_geometry& geometry) noexcept {
-    if (!geometry.is_narrow() || geometry.form == cuckoo_form::sorted) return {};
+    if (geometry.form == cuckoo_form::sorted || geometry.form == cuckoo_form::redis) return {};
+    if (!geometry.is_narrow()) return {};
     const bool window = geometry.form == cuckoo_form::window;
     const cuckoo_table<std::uint64_t, cuckoo_form::slots> table(nullptr, geometry);
     return {.buckets = geometry.buckets,

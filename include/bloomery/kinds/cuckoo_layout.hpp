@@ -27,12 +27,24 @@ namespace bloomery {
 
 struct cuckoo_model {
   static constexpr std::string_view name = "cuckoo";
-  static constexpr unsigned most_bits = 32;
   kernels::cuckoo_geometry geometry;
 
   [[nodiscard]] static constexpr unsigned least_bits(kernels::cuckoo_form form) noexcept {
+    if (form == kernels::cuckoo_form::redis) return 8;
     return form == kernels::cuckoo_form::sorted ? 5 : 4;
   }
+  [[nodiscard]] static constexpr unsigned most_bits(kernels::cuckoo_form form) noexcept {
+    return form == kernels::cuckoo_form::redis ? 8 : 32;
+  }
+  [[nodiscard]] static constexpr bool can_have_slots(kernels::cuckoo_form form, std::uint64_t slots) noexcept {
+    if (form == kernels::cuckoo_form::redis) return slots >= 1 && slots <= 255;
+    return (slots == 2 && form != kernels::cuckoo_form::sorted) || (slots == 4 && form != kernels::cuckoo_form::window);
+  }
+  [[nodiscard]] static constexpr bool can_have_buckets(kernels::cuckoo_form form, std::uint64_t buckets) noexcept {
+    if (form == kernels::cuckoo_form::redis) return std::has_single_bit(buckets);
+    return buckets >= 2 && buckets % 2 == 0;
+  }
+  [[nodiscard]] bool is_redis() const noexcept { return geometry.form == kernels::cuckoo_form::redis; }
   [[nodiscard]] double load() const noexcept {
     if (geometry.form == kernels::cuckoo_form::window) return 0.94;
     if (geometry.slots == 2) return 0.87;
@@ -43,10 +55,13 @@ struct cuckoo_model {
   }
   [[nodiscard]] double slots_for(double keys) const noexcept { return std::ceil(keys / load() + spare(keys)); }
   // Whether it is sure to hold so many keys, but for `overfull`; and the number of keys that it is sure to hold.
+  // RedisBloom's promises nothing but its slots.
   [[nodiscard]] bool holds(double keys) const noexcept {
+    if (is_redis()) return true;
     return slots_for(keys) <= static_cast<double>(geometry.total_slots());
   }
   [[nodiscard]] std::uint64_t room() const noexcept {
+    if (is_redis()) return geometry.total_slots();
     const auto slots = static_cast<double>(geometry.total_slots());
     double keys = slots * load();
     // A contraction: a handful of rounds settles it to below one key.
@@ -57,12 +72,14 @@ struct cuckoo_model {
   }
   // The fewest buckets that hold this many keys; the most that fit into so many bits, or 0.
   [[nodiscard]] std::uint64_t buckets_for(double keys) const noexcept {
+    if (is_redis()) return std::bit_ceil(static_cast<std::uint64_t>(keys) / geometry.slots);
     const double slots = slots_for(keys);
     const bool shared = geometry.form == kernels::cuckoo_form::window;
     const auto buckets = static_cast<std::uint64_t>(shared ? slots - 1 : std::ceil(slots / geometry.slots));
     return buckets + buckets % 2;
   }
   [[nodiscard]] std::uint64_t buckets_in(std::uint64_t bits) const noexcept {
+    if (is_redis()) return std::bit_floor(bits / geometry.stride());
     const bool shared = geometry.form == kernels::cuckoo_form::window;
     const std::uint64_t buckets = bits / geometry.stride();
     return (buckets - (shared && buckets != 0 ? 1 : 0)) / 2 * 2;
@@ -76,12 +93,19 @@ struct cuckoo_model {
 
   // A key seems to be there when its class holds another one. Fingerprint 0 counts as 1, which is twice as frequent.
   [[nodiscard]] double fpr(double keys) const noexcept {
+    if (is_redis()) return redis_fpr(keys);
     const double values = fingerprint_values();
     const double one = keys * std::log1p(-2.0 / (static_cast<double>(geometry.buckets) * values));
     return ((values - 2.0) * -std::expm1(one) + 2.0 * -std::expm1(2.0 * one)) / values;
   }
+  // Of RedisBloom's: one of 255 fingerprints in the slots of two buckets. No more keys than slots are ever in it.
+  [[nodiscard]] double redis_fpr(double keys) const noexcept {
+    const double load = std::min(1.0, keys / static_cast<double>(geometry.total_slots()));
+    return -std::expm1(2.0 * geometry.slots * load * std::log1p(-1.0 / 255.0));
+  }
   // The same from the number of classes in use.
   [[nodiscard]] double fpr_of_classes(double used) const noexcept {
+    if (is_redis()) return redis_fpr(used);
     const double values = fingerprint_values();
     const double one = 2.0 * used / (static_cast<double>(geometry.buckets) * values);
     const double rate = one + -std::expm1(-2.0 * one) / values;
@@ -98,6 +122,7 @@ struct cuckoo_model {
   // Classes that are expected to hold more keys than their slots: the first term of the Poisson tail, of fingerprint 1 and of
   // the others.
   [[nodiscard]] double overfull(double keys) const noexcept {
+    if (is_redis()) return 0;
     const double pairs = static_cast<double>(geometry.buckets) / 2.0;
     const double mean = keys / (pairs * fingerprint_values());
     const auto tail = [most = 2.0 * geometry.slots](double of) {
@@ -107,7 +132,7 @@ struct cuckoo_model {
   }
 };
 
-// What --layout says: a form, slots of a bucket, and a width or 0. Empty: all is chosen by what is smallest.
+// What --layout says: a form, slots of a bucket, and a width or 0 (redis: what follows are the slots). Empty: all is chosen by what is smallest.
 struct cuckoo_choice {
   bool any_form = true;
   kernels::cuckoo_form form = kernels::cuckoo_form::slots;
@@ -120,7 +145,18 @@ struct cuckoo_choice {
 inline std::string_view cuckoo_layout_name(kernels::cuckoo_form form, std::uint64_t slots) noexcept {
   if (form == kernels::cuckoo_form::window) return "window";
   if (form == kernels::cuckoo_form::sorted) return "sorted";
+  if (form == kernels::cuckoo_form::redis) return "redis";
   return slots == 2 ? "slots2" : "slots4";
+}
+
+// Up to three digits, or 0.
+inline unsigned number_in(std::string_view digits) noexcept {
+  unsigned number = 0;
+  for (const char c : digits) {
+    if (c < '0' || c > '9' || digits.size() > 3) return 0;
+    number = number * 10 + static_cast<unsigned>(c - '0');
+  }
+  return number;
 }
 
 inline result<cuckoo_choice> find_cuckoo_layout(std::string_view text) noexcept {
@@ -130,21 +166,24 @@ inline result<cuckoo_choice> find_cuckoo_layout(std::string_view text) noexcept 
   for (const cuckoo_choice choice : {cuckoo_choice{false, kernels::cuckoo_form::slots, 4, 0},
                                      cuckoo_choice{false, kernels::cuckoo_form::slots, 2, 0},
                                      cuckoo_choice{false, kernels::cuckoo_form::window, 2, 0},
-                                     cuckoo_choice{false, kernels::cuckoo_form::sorted, 4, 0}}) {
+                                     cuckoo_choice{false, kernels::cuckoo_form::sorted, 4, 0},
+                                     cuckoo_choice{false, kernels::cuckoo_form::redis, 2, 8}}) {
     if (cuckoo_layout_name(choice.form, choice.slots) != form_name) continue;
     cuckoo_choice chosen = choice;
     if (colon == std::string_view::npos) return chosen;
-    const std::string_view digits = text.substr(colon + 1);
-    for (const char c : digits) {
-      if (c < '0' || c > '9' || digits.size() > 2) break;
-      chosen.slot_bits = chosen.slot_bits * 10 + static_cast<unsigned>(c - '0');
+    const unsigned number = number_in(text.substr(colon + 1));
+    if (chosen.form == kernels::cuckoo_form::redis) {
+      chosen.slots = number;
+      if (cuckoo_model::can_have_slots(chosen.form, number)) return chosen;
+      return fail(errc::unsupported, "buckets of layout redis have 1 to 255 slots: redis:4");
     }
-    const unsigned least = cuckoo_model::least_bits(chosen.form);
-    if (chosen.slot_bits >= least && chosen.slot_bits <= cuckoo_model::most_bits) return chosen;
+    chosen.slot_bits = number;
+    if (number >= cuckoo_model::least_bits(chosen.form) && number <= cuckoo_model::most_bits(chosen.form))
+      return chosen;
     return fail(errc::unsupported, "slots of kind cuckoo have 4 to 32 bits (sorted ones 5 to 32): window:12");
   }
   return fail(errc::unsupported,
-              "kind cuckoo has the layouts window, slots4, slots2 and sorted, also with a width: slots4:12");
+              "kind cuckoo has the layouts window, slots4, slots2, sorted and redis, also with a width: slots4:12");
 }
 
 namespace sizing {
@@ -164,7 +203,8 @@ struct cuckoo_candidate {
   [[nodiscard]] bool solve(cuckoo_model model, cuckoo_sized& out) const noexcept {
     auto& buckets = model.geometry.buckets;
     buckets = bits != 0 ? model.buckets_in(bits) : model.buckets_for(static_cast<double>(*request.keys));
-    if (buckets < 2 || buckets > max_filter_bits / model.geometry.stride()) return false;
+    if (!cuckoo_model::can_have_buckets(model.geometry.form, buckets)) return false;
+    if (buckets > max_filter_bits / model.geometry.stride()) return false;
     const std::uint64_t keys = request.keys ? *request.keys : std::min(model.room(), model.keys_at(*request.fpr));
     if (keys == 0 || !model.holds(static_cast<double>(keys))) return false;
     if (model.overfull(static_cast<double>(keys)) > most_overfull) return false;
@@ -192,17 +232,20 @@ void for_each_cuckoo(const cuckoo_choice& choice, F&& f) {
     model.geometry.form = choice.any_form && window ? kernels::cuckoo_form::window : choice.form;
     model.geometry.slots = choice.any_form && window ? 2 : choice.slots;
     const unsigned least = choice.slot_bits != 0 ? choice.slot_bits : cuckoo_model::least_bits(model.geometry.form);
-    const unsigned most = choice.slot_bits != 0 ? choice.slot_bits : cuckoo_model::most_bits;
+    const unsigned most = choice.slot_bits != 0 ? choice.slot_bits : cuckoo_model::most_bits(model.geometry.form);
     for (model.geometry.slot_bits = least; model.geometry.slot_bits <= most; ++model.geometry.slot_bits) f(model);
   }
 }
 
 inline failure cuckoo_refusal(const size_request& request, const cuckoo_choice& choice, std::uint64_t bits) noexcept {
+  if (choice.form == kernels::cuckoo_form::redis && !choice.any_form && request.fpr) {
+    return fail(errc::unsupported, "layout redis has fingerprints of 8 bits: ask for a rate of 2 %, redis:4 of 4 %");
+  }
   if (!request.keys || (request.fpr && bits == 0)) {
     if (request.keys && choice.slot_bits != 0) {
       return fail(errc::unsupported, "so many keys at this rate need wider slots: leave the layout's width out");
     }
-    return fail(errc::cannot_reach_fpr, cuckoo_model::name, {cuckoo_model::most_bits});
+    return fail(errc::cannot_reach_fpr, cuckoo_model::name, {cuckoo_model::most_bits(choice.form)});
   }
   // The least memory that holds the keys at any rate.
   std::uint64_t least = ~std::uint64_t{0};
