@@ -60,10 +60,11 @@ TEST_F(Cuckoo, RefusesWhatItCannotDo) {
   const ran merged = run({"merge", "-o", "x", "a", "b"});
   EXPECT_EQ(merged.code, 2);
   EXPECT_TRUE(contains(merged.err, "is of kind cuckoo, which cannot be merged")) << merged.err;
-  expect_error({"build", "-o", "x", "--kind", "cuckoo", "--layout", "slots3"},
-               "bloomery: build: kind cuckoo has the layouts window, slots4, slots2 and sorted, also with a width: "
-               "slots4:12",
-               "a\n");
+  expect_error(
+      {"build", "-o", "x", "--kind", "cuckoo", "--layout", "slots3"},
+      "bloomery: build: kind cuckoo has the layouts window, slots4, slots2, sorted and redis, also with a width: "
+      "slots4:12",
+      "a\n");
   EXPECT_FALSE(exists("x"));
 }
 

@@ -583,7 +583,7 @@ TEST(Cuckoo, BadParametersAreOneClearError) {
     return result ? std::string("none") : std::string(describe(result.error()).view());
   };
   EXPECT_EQ(text(cuckoo::make({.keys = 10, .fpr = 0.01, .layout = "split64"})),
-            "kind cuckoo has the layouts window, slots4, slots2 and sorted, also with a width: slots4:12");
+            "kind cuckoo has the layouts window, slots4, slots2, sorted and redis, also with a width: slots4:12");
   for (const char* layout : {"slots4:3", "slots4:33", "slots4:", "slots4:x", "slots4:012", "slots4:1x", "sorted:4",
                              "window:-9", "slots3", "slots4 "}) {
     EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .layout = layout}).error().code, errc::unsupported) << layout;

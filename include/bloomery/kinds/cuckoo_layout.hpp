@@ -149,9 +149,10 @@ inline std::string_view cuckoo_layout_name(kernels::cuckoo_form form, std::uint6
   return slots == 2 ? "slots2" : "slots4";
 }
 
-// Up to three digits, or 0.
+// A number of up to three digits, the first of which is not 0; or 0.
 inline unsigned number_in(std::string_view digits) noexcept {
   unsigned number = 0;
+  if (digits.starts_with('0')) return 0;
   for (const char c : digits) {
     if (c < '0' || c > '9' || digits.size() > 3) return 0;
     number = number * 10 + static_cast<unsigned>(c - '0');
