@@ -106,7 +106,7 @@ class filter {
   template <class Key>
   batch_outcome insert_until_full(std::span<const Key> keys) noexcept requires bounded_kind<K> {
     batch_outcome all;
-    run_groups<std::uint64_t>(keys, [&](auto digests, std::size_t first) {
+    for_each_group(keys, [&](auto digests, std::size_t first) {
       if (all.taken != first) return;
       const batch_outcome group_outcome = kind_.insert_until_full(digests);
       all.taken += group_outcome.taken;

@@ -53,6 +53,23 @@ TYPED_TEST(KeyedFilter, BatchesOfKeysAgreeWithSingleKeys) {
   }
 }
 
+// Digests are as wide as the filter takes them, in batches that stop as everywhere else.
+TEST(KeyedBoundedFilter, ABatchThatStopsHoldsWhatItTook) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2000; ++i) keys.push_back(std::to_string(i));
+  const auto check = [&](auto seen) {
+    ASSERT_TRUE(seen);
+    const batch_outcome outcome = seen->insert_until_full(std::span<const std::string>(keys));
+    EXPECT_GE(outcome.taken, 1000U);
+    EXPECT_LT(outcome.taken, keys.size());
+    for (std::size_t i = 0; i < outcome.taken; ++i) ASSERT_TRUE(seen->may_contain(keys[i])) << i;
+    EXPECT_EQ(seen->insert(keys[outcome.taken]), insert_result::full);
+  };
+  check(filter<scalable>::make({.keys = 1000, .fpr = 0.01, .mode = "fixed"}));
+  check(filter<scalable>::make({.keys = 1000, .fpr = 0.01, .layout = "redis", .mode = "fixed"}));
+  check(filter<cuckoo>::make({.keys = 1000, .fpr = 0.01}));
+}
+
 TYPED_TEST(KeyedFilter, SelectionsAgreeWithMasks) {
   auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
   std::vector<int> keys(1500);
