@@ -77,8 +77,15 @@ class thread_keys {
   std::vector<key_block> blocks_;
 };
 
+// The least of all turns counts, as with the floor.
+void keep_least(double& of, double ns) { of = of == 0 ? ns : std::min(of, ns); }
+void keep_least(thread_figures& of, const thread_figures& turn) {
+  keep_least(of.one, turn.one);
+  keep_least(of.all, turn.all);
+}
+
 thread_figures ask_together(entry& of, const race_size& size, crew& threads) {
-  constexpr std::size_t rounds = 20;
+  constexpr std::size_t rounds = 10;
   thread_keys keys(*size.type, size.keys, threads.threads());
   std::vector<double> one;
   std::vector<double> all;
@@ -97,7 +104,7 @@ thread_figures ask_together(entry& of, const race_size& size, crew& threads) {
 
 // Into the emptied contender; each round adds other keys, as many as fit, or the same again where it is small.
 thread_figures add_together(entry& of, const race_size& size, crew& threads) {
-  constexpr std::uint64_t most_rounds = 60;
+  constexpr std::uint64_t most_rounds = 20;
   const std::uint64_t in_round = thread_keys::keys * threads.threads();
   const std::uint64_t rounds = std::clamp<std::uint64_t>(size.keys / in_round / 2, 10, most_rounds);
   thread_keys keys(*size.type, size.keys, threads.threads());
@@ -121,7 +128,7 @@ thread_figures add_together(entry& of, const race_size& size, crew& threads) {
 
 // The same with one call that has threads of its own, with as many keys as a program has that builds a filter.
 double add_in_parallel(entry& of, const race_size& size, unsigned threads) {
-  constexpr std::uint64_t rounds = 20;
+  constexpr std::uint64_t rounds = 10;
   constexpr std::uint64_t most = 1'000'000;
   const auto in_round =
       static_cast<std::size_t>(std::clamp(size.keys, std::uint64_t{thread_keys::keys} * threads, most));
@@ -135,6 +142,21 @@ double add_in_parallel(entry& of, const race_size& size, unsigned threads) {
     if (!done) return 0;
   }
   return ns_per_key(low_percentile(std::move(times)), in_round);
+}
+
+// By turns, too: what disturbs one processor for some seconds would else decide about a contender. The look-ups first, as
+// adding empties them.
+void measure_threads(std::vector<std::unique_ptr<entry>>& entries, const race_size& size, crew& threads,
+                     std::size_t turns) {
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    for (const auto& of : entries) keep_least(of->ask_threads, ask_together(*of, size, threads));
+  }
+  for (std::size_t turn = 0; turn < turns; ++turn) {
+    for (const auto& of : entries) {
+      if (of->each.subject().shares_adds()) keep_least(of->add_threads, add_together(*of, size, threads));
+      keep_least(of->add_parallel, add_in_parallel(*of, size, threads.threads()));
+    }
+  }
 }
 
 race_row row_of(const entry& of) {
@@ -195,13 +217,7 @@ group_result run_group(const std::vector<offer>& offers, const race_size& size, 
     }
   }
   if (floor) out.floor = floor->figures();
-  if (care.threads > 1) {
-    for (const auto& of : entries) of->ask_threads = ask_together(*of, size, threads);
-    for (const auto& of : entries) {
-      if (of->each.subject().shares_adds()) of->add_threads = add_together(*of, size, threads);
-      of->add_parallel = add_in_parallel(*of, size, care.threads);
-    }
-  }
+  if (care.threads > 1) measure_threads(entries, size, threads, care.rounds);
   for (const auto& of : entries) out.rows.push_back(row_of(*of));
   return out;
 }
