@@ -6,6 +6,7 @@
 #include <bloomery/kernels/blocked_dispatch.hpp>
 #include <bloomery/kernels/cuckoo_dispatch.hpp>
 #include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/kernels/split_digests.hpp>
 #include <bloomery/kernels/window_dispatch.hpp>
 #include <random>
 #include <string>
@@ -106,6 +107,34 @@ std::string hashing_difference(isa level, const std::vector<Key>& keys) {
   return found == expected ? std::string() : description("batches with hashing", level, 64, 7);
 }
 
+// Digests in two lists, by limits that are among them, below all and above all; each list has room for all and no more.
+template <class Next>
+std::string split_difference(isa level, const Next& next, const std::vector<std::uint64_t>& digests) {
+  for (const std::size_t count : {0U, 1U, 3U, 4U, 5U, 63U, 64U}) {
+    for (const std::uint64_t limit : {digests[2], digests[0] - 1, std::uint64_t{0}, ~std::uint64_t{0}}) {
+      std::array<std::vector<std::uint64_t>, 2> expected;
+      for (std::size_t i = 7; i < 7 + count; ++i) expected[digests[i] > limit ? 1 : 0].push_back(digests[i]);
+      std::array<std::vector<std::uint64_t>, 2> found{std::vector<std::uint64_t>(count),
+                                                      std::vector<std::uint64_t>(count)};
+      digest_lists ends{found[0].data(), found[1].data()};
+      split_digests(next, 7, count, limit, ends, level);
+      found[0].resize(static_cast<std::size_t>(ends.low - found[0].data()));
+      found[1].resize(static_cast<std::size_t>(ends.high - found[1].data()));
+      if (found != expected) return description("lists of digests", level, 64, 0) + ", " + std::to_string(count);
+    }
+  }
+  return {};
+}
+inline std::string split_difference(isa level) {
+  const auto keys = random_digests(80, 3);
+  std::string difference = split_difference(level, given_digests{keys.data()}, keys);
+  const aes2 hash{5};
+  std::vector<std::uint64_t> digests;
+  for (const std::uint64_t key : keys) digests.push_back(digest_of(hash, key));
+  if (difference.empty()) difference = split_difference(level, digest_source<aes2, std::uint64_t>{hash, keys}, digests);
+  return difference;
+}
+
 inline constexpr std::array<std::pair<std::size_t, std::size_t>, 11> length_ranges = {
     {{0, 3}, {4, 8}, {9, 15}, {16, 16}, {9, 16}, {17, 32}, {33, 64}, {65, 96}, {97, 128}, {33, 128}, {0, 300}}};
 
@@ -182,6 +211,7 @@ inline std::string kernel_difference(isa level) {
       difference = cuckoo_difference<cuckoo_form::slots, true>(level, bits, 4);
     }
   }
+  if (difference.empty()) difference = split_difference(level);
   if (difference.empty()) difference = hashing_difference(level, random_digests(411, 7));
   for (const auto& [shortest, longest] : length_ranges) {
     if (difference.empty()) difference = hashing_difference(level, keys_of_length(shortest, longest, 411));

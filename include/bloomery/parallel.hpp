@@ -10,19 +10,20 @@
 // the keys and sorts the digests by the part of the filter that they belong to; when all have, each fills one part, in
 // the order of the keys. No two threads write to one line, so nothing is locked, and while one still fills, others sort
 // the next round. Several times as fast as an atomic or of every word (docs/performance.md). Other kinds are filled by
-// one thread. The sorting takes 128 KiB times the square of the threads, from 8 threads on 1 MiB a thread; without that
+// one thread. The sorting takes 256 KiB times the square of the threads, from 4 threads on 1 MiB a thread; without that
 // memory one thread fills.
 #pragma once
 
 #include <bloomery/core/threads.hpp>
 #include <bloomery/filter.hpp>
+#include <bloomery/kernels/split_digests.hpp>
 
 namespace bloomery::parallel {
 
 namespace detail {
 
 // Keys of a thread and a round; a multiple of 64. The lists must hold them all, whatever part they fall into.
-constexpr std::size_t share_of(unsigned threads) noexcept { return threads <= 8 ? 8192 : 65536 / threads / 64 * 64; }
+constexpr std::size_t share_of(unsigned threads) noexcept { return threads <= 4 ? 16384 : 65536 / threads / 64 * 64; }
 
 inline unsigned threads_for(unsigned wish, std::size_t keys) noexcept {
   const unsigned most = wish == 0 ? machine_threads() : wish < most_threads ? wish : most_threads;
@@ -56,7 +57,7 @@ class sorted_digests {
   }
 
  private:
-  // Sorting in two writes one word past the last.
+  // Lists begin in lines of their own.
   [[nodiscard]] std::size_t list_words() const noexcept { return head + share() + 8; }
 
   aligned_buffer memory_;
@@ -85,7 +86,6 @@ inline void claim_lines(std::uint64_t* first, unsigned lines) noexcept {
   }
 }
 
-// Which part comes next cannot be predicted, so there is no branch on it.
 template <partitioned_kind K, class H, class Key, class Partition>
 void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Partition& partition, unsigned round,
                 const team_member& self, sorted_digests& sorted) noexcept {
@@ -95,26 +95,19 @@ void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Parti
   }
   const kernels::digest_source<H, Key> source{into.hash(), keys};
   const std::uint64_t limit = last_of_first(partition);
+  const isa level = active_isa();
   std::array<std::uint64_t, 64> room;
   for (std::size_t first = 0; first < keys.size(); first += room.size()) {
     const std::size_t size = keys.size() - first < room.size() ? keys.size() - first : room.size();
-    const std::uint64_t* digests = source(first, size, room.data());
     if (self.size() == 2) {
       // Half of the 64 digests go to either list; a little more, 64 ahead.
       for (unsigned part = 0; part < 2; ++part) claim_lines(ends[part] + room.size(), 6);
-      // Written to both lists; the one that it belongs to keeps it. Both ends stay in registers.
-      std::uint64_t* low = ends[0];
-      std::uint64_t* high = ends[1];
-      for (std::size_t i = 0; i < size; ++i) {
-        const std::size_t upper = digests[i] > limit ? 1 : 0;
-        *low = digests[i];
-        *high = digests[i];
-        low += 1 - upper;
-        high += upper;
-      }
-      ends[0] = low;
-      ends[1] = high;
+      kernels::digest_lists both{ends[0], ends[1]};
+      kernels::split_digests(source, first, size, limit, both, level);
+      ends[0] = both.low;
+      ends[1] = both.high;
     } else {
+      const std::uint64_t* digests = source(first, size, room.data());
       for (std::size_t i = 0; i < size; ++i) *ends[partition.of(digests[i])]++ = digests[i];
     }
   }
