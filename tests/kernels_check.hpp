@@ -6,6 +6,7 @@
 #include <bloomery/kernels/blocked_dispatch.hpp>
 #include <bloomery/kernels/cuckoo_dispatch.hpp>
 #include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/kernels/ribbon_dispatch.hpp>
 #include <bloomery/kernels/split_digests.hpp>
 #include <bloomery/kernels/window_dispatch.hpp>
 #include <random>
@@ -192,6 +193,56 @@ std::string cuckoo_difference(isa level, unsigned slot_bits, unsigned slots) {
   return mask == expected ? std::string() : description("slots of the cuckoo filter", level, slot_bits, slots);
 }
 
+// Columns and thresholds as they come: what is asked is one of two layers. With few columns half of the answers are yes, with
+// many nearly none, so words are 0 for every other filter.
+inline std::string ribbon_difference(isa level, unsigned columns, bool wide) {
+  constexpr std::uint64_t blocks = 20;
+  for (const bool zeros : {false, true}) {
+    std::vector<std::uint64_t> words(2 * blocks * (columns + 1) + ribbon_words_beyond);
+    if (!zeros) words = random_digests(words.size(), columns);
+    std::vector<std::byte> thresholds(2 * blocks * ribbon_width / 1024 + 1);
+    thresholds[0] = std::byte{0x9c};
+    const std::uint64_t first_wide = wide ? 7 : blocks;
+    ribbon_view view{.size_bytes = std::uint64_t{1} << 30U, .count = 2, .columns = columns};
+    view.wanted = {ribbon_bits_of(columns), ribbon_bits_of(columns + (wide ? 1U : 0U))};
+    for (unsigned i = 0; i < 2; ++i) {
+      view.layers[i] = {.words = words.data() + i * blocks * (columns + 1),
+                        .thresholds = thresholds.data() + i,
+                        .multiplier = ribbon_multiplier(i, 0),
+                        .starts = (blocks - 1) * ribbon_width,
+                        .first_wide = first_wide};
+    }
+    const auto digests = random_digests(1000, 3);
+    std::vector<std::uint64_t> expected((digests.size() + 63) / 64);
+    std::vector<std::uint64_t> mask(expected.size(), ~std::uint64_t{0});
+    const given_digests given{digests.data()};
+    const unsigned widest = columns + (wide ? 1U : 0U);
+    const auto scalar = ribbon_functions::of(isa::scalar, widest);
+    const auto other = ribbon_functions::of(level, widest);
+    scalar.many(view, digests.size(), digest_feed(given), expected.data());
+    other.many(view, digests.size(), digest_feed(given), mask.data());
+    bool same = mask == expected;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      const bool answer = (expected[i / 64] >> (i % 64) & 1U) != 0;
+      same &= scalar.one(view, digests[i]) == answer && other.one(view, digests[i]) == answer;
+    }
+    // Equations that are as random, and some slots without one.
+    auto coefficients = random_digests(blocks * ribbon_width, columns + 1);
+    std::vector<std::uint32_t> fingerprints(coefficients.size());
+    for (std::size_t i = 0; i < coefficients.size(); ++i) {
+      fingerprints[i] = static_cast<std::uint32_t>(coefficients[i] >> 20U);
+      coefficients[i] = i % 16 == 0 ? 0 : coefficients[i] | 1U;
+    }
+    std::vector<std::uint64_t> solved(blocks * (columns + 1));
+    std::vector<std::uint64_t> found(solved.size());
+    ribbon_solve_with(isa::scalar, coefficients.data(), fingerprints.data(), blocks, columns, first_wide,
+                      solved.data());
+    ribbon_solve_with(level, coefficients.data(), fingerprints.data(), blocks, columns, first_wide, found.data());
+    if (!same || found != solved) return description("columns of the ribbon filter", level, columns, wide ? 1 : 0);
+  }
+  return {};
+}
+
 // All of it.
 inline std::string kernel_difference(isa level) {
   std::string difference = batch_difference<split32>(level, 8);
@@ -212,6 +263,10 @@ inline std::string kernel_difference(isa level) {
     }
   }
   if (difference.empty()) difference = split_difference(level);
+  for (unsigned columns = 1; columns <= 32 && difference.empty(); ++columns) {
+    difference = ribbon_difference(level, columns, false);
+    if (difference.empty() && columns < 32) difference = ribbon_difference(level, columns, true);
+  }
   if (difference.empty()) difference = hashing_difference(level, random_digests(411, 7));
   for (const auto& [shortest, longest] : length_ranges) {
     if (difference.empty()) difference = hashing_difference(level, keys_of_length(shortest, longest, 411));

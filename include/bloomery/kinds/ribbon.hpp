@@ -1,0 +1,313 @@
+// kinds/ribbon.hpp: the ribbon filter: the smallest one for keys that are all known.
+//
+// What it is    a system of linear equations, solved once: each key names up to 64 neighbouring slots that xor to its
+//               fingerprint. A slot has no more bits than a fingerprint, and nearly all slots are in use. Keys that do not fit
+//               are bumped into a second, much smaller system, and what that bumps into a third.
+// Use it when   keys do not change once the filter is built, and memory or bytes on the way count more than the time to
+//               build: from a million keys on log2(1/p) bits per key and less than 1 % beside them where p is a power of two
+//               (8.06 at 1/256; `bloom` takes 11.5); up to 0.086 bits more at other rates (6.7 at 1 %, 10.1 at 0.1 %).
+// Use instead   `fuse` for faster look-ups in a seventh more memory; any other kind when keys come one by one. Small sets
+//               take whole blocks: 1.15 times log2(1/p) bits a key at 1,000 keys, 1.05 times at 4,000.
+//
+// Build         from all digests at once, which are reordered meanwhile. Takes 8 bytes a key for these, the filter twice and
+//               3 MiB a thread. Never refuses keys: duplicates count once, digests may be badly spread (then it is larger).
+//               A set of keys gives the same bytes in whatever order and on however many threads.
+// Rate          any p from 1/2 to 2^-32: a share of the slots has one bit more, such that the mean is p. A rate above
+//               1/2 gives 1/2. An empty filter answers no to everything.
+// Size          what plan says is an upper bound, some tenths of a percent above.
+// Merges        no, and nothing can be inserted or erased: build it again.
+// Keys          keys() is the number of different digests; exact.
+//
+// Bytes         layer after layer, the blocks of each and zeros to a multiple of 64 bytes; then of each layer the thresholds
+//               and zeros to a multiple of 8 bytes; at least 64 bytes in all for these. kernels/ribbon.hpp defines blocks,
+//               thresholds and what a digest asks; kinds/ribbon_layout.hpp the sizes.
+// Papers        P. Dillinger, S. Walzer, "Ribbon filter: practically smaller than Bloom and Xor", 2021; P. Dillinger,
+//               L. Huebschle-Schneider, P. Sanders, S. Walzer, "Fast succinct retrieval and approximate membership using
+//               ribbon", SEA 2022 (bumping).
+// Threads       any number of readers.
+//
+//     std::vector<std::uint64_t> digests = ...;
+//     auto filter = bloomery::ribbon::build({.fpr = 0.001}, digests);
+//     if (!filter) return 2;
+//     bool maybe = filter->may_contain(digests[0]);  // true
+#pragma once
+
+#include <bloomery/kernels/blocked.hpp>
+#include <bloomery/kernels/ribbon_dispatch.hpp>
+#include <bloomery/kinds/bit_store.hpp>
+#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/ribbon_build.hpp>
+#include <bloomery/kinds/ribbon_layout.hpp>
+#include <type_traits>
+#include <utility>
+
+namespace bloomery {
+
+class ribbon {
+ public:
+  static constexpr kind_info info{.id = 10,
+                                  .name = "ribbon",
+                                  .summary = "built once from all keys: the smallest filter, at any rate",
+                                  .lines = "2 to 9, side by side"};
+
+  static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
+    return sizing::plan_ribbon(request, layout);
+  }
+  // Reorders the digests. `keys` of the parameters says what was expected; what counts is how many digests there are. threads 0: as
+  // many as the machine has processors.
+  static result<ribbon> build(const filter_params& params, std::span<std::uint64_t> digests,
+                              unsigned threads = 1) noexcept;
+  [[nodiscard]] result<ribbon> clone() const noexcept;
+
+  [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
+#if defined(BLOOMERY_X86) && defined(BLOOMERY_COMPILED_FOR)
+    if (geometry_.widest() <= 8) return kernels::avx2::ribbon_ask_inline<1>(view_, digest);
+    return functions_.one(view_, digest);
+#else
+    return functions_.one(view_, digest);
+#endif
+  }
+  // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
+  void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
+    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+  }
+  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  template <class Next>
+  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+    functions_.many(view_, count, kernels::digest_feed(next), mask.data());
+  }
+  // Look-ups for which the number of columns is decided: see lookup_kind in kinds/concept.hpp.
+  template <class F>
+  decltype(auto) with_lookup(F&& f) const {
+#if defined(BLOOMERY_X86) && defined(BLOOMERY_COMPILED_FOR)
+    const auto asks_eights = [this]<unsigned Eights>(std::integral_constant<unsigned, Eights>) {
+      return [view = view_](std::uint64_t digest) { return kernels::avx2::ribbon_ask_inline<Eights>(view, digest); };
+    };
+    if (geometry_.widest() <= 8) return f(asks_eights(std::integral_constant<unsigned, 1>{}));
+    if (geometry_.widest() <= 16) return f(asks_eights(std::integral_constant<unsigned, 2>{}));
+    if (geometry_.widest() <= 24) return f(asks_eights(std::integral_constant<unsigned, 3>{}));
+    return f(asks_eights(std::integral_constant<unsigned, 4>{}));
+#else
+    return f([one = functions_.one, view = view_](std::uint64_t digest) { return one(view, digest); });
+#endif
+  }
+
+  // Same geometry and slots: the same answers for ever.
+  friend bool operator==(const ribbon& a, const ribbon& b) noexcept {
+    return a.geometry_.rate.columns == b.geometry_.rate.columns && a.geometry_.rate.share == b.geometry_.rate.share &&
+           a.geometry_.seed == b.geometry_.seed && a.geometry_.blocks == b.geometry_.blocks && a.store_ == b.store_;
+  }
+
+  [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return keys_; }
+  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] const ribbon_geometry& geometry() const noexcept { return geometry_; }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
+  // Keys for each slot.
+  [[nodiscard]] double fill() const noexcept {
+    const std::uint64_t slots = geometry_.slots();
+    return slots == 0 ? 0.0 : static_cast<double>(keys_) / static_cast<double>(slots);
+  }
+  [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys_); }
+  [[nodiscard]] double fpr_now() const noexcept { return geometry_.fpr(); }
+  [[nodiscard]] named_values describe() const noexcept {
+    return {{{.name = "fingerprint bits", .number = geometry_.rate.columns},
+             {.name = "wider slots, per mille", .number = std::uint64_t{geometry_.rate.share} * 1000 >> 32U},
+             {.name = "slots", .number = geometry_.slots()},
+             {.name = "layers", .number = geometry_.layers()}}};
+  }
+
+  // The native file: see kinds/concept.hpp.
+  [[nodiscard]] stored_shape shape() const noexcept {
+    stored_shape out{.capacity_keys = keys_, .fpr = fpr_, .keys = keys_, .keys_exact = true, .digest_bits = 64};
+    out.field = {geometry_.rate.columns, geometry_.rate.share, geometry_.seed};
+    for (unsigned i = 0; i < ribbon_geometry::most_layers; ++i) out.field[3 + i] = geometry_.blocks[i];
+    return out;
+  }
+  [[nodiscard]] std::span<const std::byte> payload() const noexcept { return store_.bytes(); }
+  static result<std::uint64_t> payload_bytes(const stored_shape& shape) noexcept;
+  static result<ribbon> adopt(const stored_shape& shape, aligned_buffer payload) noexcept;
+  static result<ribbon> view(const stored_shape& shape, std::span<const std::byte> payload) noexcept;
+
+  // Calls f(first byte, size) for the thresholds and blocks that a look-up reads.
+  template <class F>
+  void for_each_touched(std::uint64_t digest, F&& f) const;
+
+ private:
+  static ribbon_geometry geometry_of(const stored_shape& shape) noexcept;
+  static result<sizing::ribbon_request> request_for(const filter_params& params, std::uint64_t keys) noexcept;
+  static result<ribbon> build_once(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads,
+                                   std::uint64_t spared_bytes) noexcept;
+  void set(const stored_shape& shape, bit_store store) noexcept;
+
+  bit_store store_;
+  kernels::ribbon_view view_{};
+  kernels::ribbon_functions functions_ = kernels::ribbon_functions::of(isa::scalar, 1);
+  ribbon_geometry geometry_{};
+  std::uint64_t keys_ = 0;
+  double fpr_ = 0;
+};
+
+// A rate with a size is a rate, and the size a limit that is looked at afterwards; else the keys say what the size means.
+inline result<sizing::ribbon_request> ribbon::request_for(const filter_params& params, std::uint64_t keys) noexcept {
+  size_request sizes = params.sizes();
+  const bool is_limit = params.fpr && !params.keys && (params.bits || params.memory_bytes);
+  if (!is_limit) sizes.keys = keys == 0 ? 1 : keys;
+  return sizing::ribbon_request::of(sizes, params.layout);
+}
+
+inline result<ribbon> ribbon::build(const filter_params& params, std::span<std::uint64_t> digests,
+                                    unsigned threads) noexcept {
+  if (!params.mode.empty()) return fail(errc::unsupported, "kind ribbon has no modes to choose: leave the mode out");
+  for (std::uint64_t spared_bytes = 0;;) {
+    auto built = build_once(params, digests, threads, spared_bytes);
+    if (!built) return built;
+    const auto request = request_for(params, built->keys_);
+    if (!request || request->limit_bytes == 0 || built->memory_bytes() <= request->limit_bytes) return built;
+    if (params.fpr) return fail(errc::bad_memory, {}, {request->limit_bytes, built->memory_bytes()});
+    // More keys were bumped than the plan allowed for.
+    spared_bytes += built->memory_bytes() - request->limit_bytes;
+  }
+}
+
+inline result<ribbon> ribbon::build_once(const filter_params& params, std::span<std::uint64_t> digests,
+                                         unsigned threads, std::uint64_t spared_bytes) noexcept {
+  if (auto request = request_for(params, digests.size()); !request) return fail(request.error());
+  const std::uint64_t slots = ribbon_geometry::blocks_that_bump(digests.size()) * kernels::ribbon_width;
+  const std::uint64_t chunks = slots / detail::ribbon_new_layer::chunk_slots + 1;
+  const std::uint64_t used = std::min<std::uint64_t>(threads == 0 ? machine_threads() : threads, chunks);
+  auto workers = detail::ribbon_workers::make(
+      used, detail::ribbon_band::bytes_for(std::min(slots, detail::ribbon_new_layer::chunk_slots)), params.memory);
+  if (!workers) return fail(workers.error());
+  detail::ribbon_keys keys(digests);
+  if (auto entered = keys.enter(0, *workers); !entered) return fail(entered.error());
+  keys.keep_distinct();
+  const std::uint64_t count = keys.size();
+  auto request = request_for(params, count);
+  if (!request) return fail(request.error());
+  request->limit_bytes -= std::min(request->limit_bytes, spared_bytes);
+  const auto rate = request->rate(count == 0 ? 1 : count);
+  if (!rate) return fail(rate.error());
+  auto layers = detail::ribbon_layers::build(keys, *rate, *workers);
+  if (!layers) return fail(layers.error());
+  auto payload = layers->payload(params.memory);
+  if (!payload) return fail(payload.error());
+  ribbon filter;
+  filter.geometry_ = layers->geometry;
+  filter.keys_ = count;
+  filter.fpr_ = params.fpr ? *params.fpr : rate->fpr();
+  filter.set(filter.shape(), bit_store::adopt(std::move(*payload)));
+  return filter;
+}
+
+inline result<ribbon> ribbon::clone() const noexcept {
+  auto store = store_.clone("a copy of the filter");
+  if (!store) return fail(store.error());
+  ribbon copy;
+  copy.set(shape(), std::move(*store));
+  return copy;
+}
+
+inline ribbon_geometry ribbon::geometry_of(const stored_shape& shape) noexcept {
+  ribbon_geometry geometry;
+  geometry.rate = {.columns = static_cast<unsigned>(shape.field[0]),
+                   .share = static_cast<std::uint32_t>(shape.field[1])};
+  geometry.seed = shape.field[2];
+  for (unsigned i = 0; i < ribbon_geometry::most_layers; ++i) geometry.blocks[i] = shape.field[3 + i];
+  return geometry;
+}
+
+inline void ribbon::set(const stored_shape& shape, bit_store store) noexcept {
+  geometry_ = geometry_of(shape);
+  keys_ = shape.keys;
+  fpr_ = shape.fpr;
+  store_ = std::move(store);
+  functions_ = kernels::ribbon_functions::of(active_isa(), geometry_.widest());
+  view_ = {};
+  view_.size_bytes = store_.words() * 8;
+  view_.count = geometry_.layers();
+  view_.columns = geometry_.rate.columns;
+  view_.wanted = {kernels::ribbon_bits_of(geometry_.rate.columns), kernels::ribbon_bits_of(geometry_.widest())};
+  const std::uint64_t* words = std::as_const(store_).data();
+  for (unsigned i = 0; i < view_.count; ++i) {
+    view_.layers[i] = {.words = words + geometry_.word_of(i),
+                       .thresholds = reinterpret_cast<const std::byte*>(words + geometry_.threshold_word_of(i)),
+                       .multiplier = kernels::ribbon_multiplier(i, i + 1 == view_.count ? geometry_.seed : 0),
+                       .starts = geometry_.starts(i),
+                       .first_wide = geometry_.first_wide(i)};
+  }
+}
+
+template <class F>
+void ribbon::for_each_touched(std::uint64_t digest, F&& f) const {
+  std::uint64_t hash = digest;
+  for (unsigned i = 0; i < view_.count; ++i) {
+    const kernels::ribbon_layer& layer = view_.layers[i];
+    hash = kernels::ribbon_hash(hash, layer.multiplier);
+    const std::uint64_t start = layer.start_of(hash);
+    f(geometry_.threshold_word_of(i) * 8 + kernels::ribbon_layer::threshold_byte(start), std::uint64_t{1});
+    if (layer.is_bumped(start)) continue;
+    const kernels::ribbon_place at = view_.place(layer, start, 0);
+    const std::uint64_t end = view_.word_of(layer, start / kernels::ribbon_width + 2);
+    f((geometry_.word_of(i) + at.word) * 8, (end - at.word) * 8);
+    return;
+  }
+}
+
+inline result<std::uint64_t> ribbon::payload_bytes(const stored_shape& shape) noexcept {
+  if (shape.field[0] < 1 || shape.field[0] > ribbon_rate::most_columns) {
+    return fail(errc::bad_field, "fingerprint bits", {shape.field[0]});
+  }
+  if (shape.field[1] > 0xffffffffU || (shape.field[1] != 0 && shape.field[0] == ribbon_rate::most_columns)) {
+    return fail(errc::bad_field, "share of one bit more", {shape.field[1]});
+  }
+  if (shape.field[2] > 0xffffffffU) return fail(errc::bad_field, "seed", {shape.field[2]});
+  const ribbon_geometry geometry = geometry_of(shape);
+  for (unsigned i = 0; i < ribbon_geometry::most_layers; ++i) {
+    const std::uint64_t blocks = geometry.blocks[i];
+    const bool behind_none = i != 0 && geometry.blocks[i - 1] == 0;
+    if (blocks == 1 || blocks > ribbon_geometry::most_blocks || (behind_none && blocks != 0)) {
+      return fail(errc::bad_field, "blocks", {blocks});
+    }
+  }
+  if (geometry.blocks[0] == 0 && geometry.seed != 0) return fail(errc::bad_field, "seed", {geometry.seed});
+  if (geometry.payload_words() > max_filter_bits / 64) return fail(errc::bad_field, "blocks", {geometry.blocks[0]});
+  // Hardly ever are there more keys than slots: an equation may be implied by others.
+  if (shape.keys > 2 * geometry.slots() || (shape.keys == 0) != (geometry.blocks[0] == 0)) {
+    return fail(errc::bad_field, "keys", {shape.keys});
+  }
+  if (shape.capacity_keys != shape.keys) return fail(errc::bad_field, "capacity", {shape.capacity_keys});
+  if (!shape.keys_exact) return fail(errc::bad_field, "keys exact", {0});
+  if (shape.digest_bits != 64) return fail(errc::bad_field, "digest bits", {shape.digest_bits});
+  return geometry.payload_bytes();
+}
+
+inline result<ribbon> ribbon::adopt(const stored_shape& shape, aligned_buffer payload) noexcept {
+  auto filter = view(shape, payload.bytes());
+  if (!filter) return filter;
+  // What is between and behind the parts is 0.
+  const ribbon_geometry& geometry = filter->geometry_;
+  const auto is_zero = [&](std::uint64_t first, std::uint64_t end) {
+    while (first < end && filter->store_.word(first) == 0) ++first;
+    return first >= end;
+  };
+  bool zeros = true;
+  for (unsigned i = 0; i < geometry.layers(); ++i) {
+    zeros &= is_zero(geometry.word_of(i) + geometry.words(i), geometry.word_of(i + 1));
+  }
+  zeros &= is_zero(geometry.threshold_word_of(geometry.layers()), geometry.payload_words());
+  if (!zeros) return fail(errc::bad_field, "bytes past the end", {geometry.blocks[0]});
+  filter->set(shape, bit_store::adopt(std::move(payload)));
+  return filter;
+}
+
+inline result<ribbon> ribbon::view(const stored_shape& shape, std::span<const std::byte> payload) noexcept {
+  const auto expected = payload_bytes(shape);
+  if (!expected) return fail(expected.error());
+  if (*expected != payload.size()) return fail(errc::truncated, {}, {payload.size(), *expected});
+  ribbon filter;
+  filter.set(shape, bit_store::view(payload));
+  return filter;
+}
+
+}  // namespace bloomery

@@ -1,0 +1,256 @@
+// kinds/ribbon_build.hpp: building a ribbon filter: which keys a layer takes, and the slots that make them match.
+//
+// A layer is a system of linear equations over bits: 64 coefficients that begin at the key's start, and the fingerprint that
+// their slots must xor to. Keys come sorted by their starts, so that the equations near each other are near each other in
+// memory. Each is brought to a slot where no other begins, by xoring those that begin where it does. One that vanishes on the
+// way, and whose fingerprint does not, contradicts the others: then the first keys of its bucket are bumped, up to and with
+// that one, until the threshold is one of the four that can be stored. (Keys of a bucket are added from its end: those
+// at its beginning compete with the bucket before.) Solving goes from the last slot to the first.
+//
+// Chunks      of 2^18 slots are built independently, by as many threads as there are: the last bucket of a chunk is bumped
+//             as a whole, so that no equation reaches the next. A chunk of equations takes 3 MiB.
+// Same bytes  which equations contradict each other does not depend on the order in which keys of one start are added, and
+//             slots at which no equation begins are 0: so a set of keys has one filter, in whatever order and on however many
+//             threads it is built.
+// Last layer  bumps nothing: it has more slots than keys, and is built with other seeds until all fit.
+#pragma once
+
+#include <bit>
+#include <bloomery/core/cpu.hpp>
+#include <bloomery/kernels/ribbon_dispatch.hpp>
+#include <bloomery/kinds/ribbon_keys.hpp>
+#include <bloomery/kinds/ribbon_layout.hpp>
+#include <cstring>
+
+namespace bloomery::detail {
+
+// Equations of some slots. The one at slot i begins there: its coefficient 0 is set. None: coefficients 0.
+class ribbon_band {
+ public:
+  enum class outcome : std::uint8_t { stored, implied, contradicts };
+
+  static constexpr std::uint64_t bytes_for(std::uint64_t slots) noexcept { return slots * 12; }
+  ribbon_band(std::span<std::byte> scratch, std::uint64_t slots, unsigned columns) noexcept
+      : coefficients_(reinterpret_cast<std::uint64_t*>(scratch.data())),
+        fingerprints_(reinterpret_cast<std::uint32_t*>(scratch.data() + slots * 8)),
+        slots_(slots),
+        bits_(kernels::ribbon_bits_of(columns)) {
+    std::memset(scratch.data(), 0, bytes_for(slots));
+  }
+
+  // `slot` is where the equation begins, and afterwards where it is stored.
+  outcome add(const kernels::ribbon_row& row, std::uint64_t& slot) noexcept {
+    std::uint64_t coefficients = row.coefficients;
+    std::uint32_t fingerprint = row.fingerprint & bits_;
+    while (coefficients_[slot] != 0) {
+      coefficients ^= coefficients_[slot];
+      fingerprint ^= fingerprints_[slot];
+      if (coefficients == 0) return fingerprint == 0 ? outcome::implied : outcome::contradicts;
+      const auto skipped = static_cast<unsigned>(std::countr_zero(coefficients));
+      coefficients >>= skipped;
+      slot += skipped;
+    }
+    coefficients_[slot] = coefficients;
+    fingerprints_[slot] = fingerprint;
+    return outcome::stored;
+  }
+  // Of the equations that are there, the one that was added last.
+  void remove(std::uint64_t slot) noexcept {
+    coefficients_[slot] = 0;
+    fingerprints_[slot] = 0;
+  }
+  void solve(unsigned columns, std::uint64_t first_wide, std::uint64_t* words) const noexcept {
+    kernels::ribbon_solve_with(active_isa(), coefficients_, fingerprints_, slots_ / kernels::ribbon_width, columns,
+                               first_wide, words);
+  }
+
+ private:
+  std::uint64_t* coefficients_;
+  std::uint32_t* fingerprints_;
+  std::uint64_t slots_;
+  std::uint32_t bits_;
+};
+
+// A layer that is being built.
+struct ribbon_new_layer {
+  static constexpr std::uint64_t chunk_slots = std::uint64_t{1} << 18U;
+  static constexpr std::uint64_t bucket = kernels::ribbon_bucket_starts;
+  std::uint64_t starts = 0;
+  std::uint64_t blocks = 0;
+  std::uint64_t first_wide = 0;
+  ribbon_rate rate{};
+  unsigned widest = 0;
+  aligned_buffer words{};
+  aligned_buffer thresholds{};
+
+  static result<ribbon_new_layer> make(const ribbon_geometry& geometry, unsigned layer,
+                                       const memory_hooks* memory) noexcept {
+    ribbon_new_layer made;
+    made.starts = geometry.starts(layer);
+    made.blocks = geometry.blocks[layer];
+    made.first_wide = geometry.first_wide(layer);
+    made.rate = geometry.rate;
+    made.widest = geometry.widest();
+    auto words = aligned_buffer::make(geometry.words(layer) * 8, "the filter", memory);
+    if (!words) return fail(words.error());
+    auto thresholds = aligned_buffer::make(geometry.threshold_words(layer) * 8, "the filter", memory);
+    if (!thresholds) return fail(thresholds.error());
+    made.words = std::move(*words);
+    made.thresholds = std::move(*thresholds);
+    return made;
+  }
+  [[nodiscard]] std::uint64_t slots() const noexcept { return blocks * kernels::ribbon_width; }
+  [[nodiscard]] std::uint64_t chunks() const noexcept { return (slots() + chunk_slots - 1) / chunk_slots; }
+  [[nodiscard]] std::uint64_t start_of(std::uint64_t hash) const noexcept { return fast_range(hash, starts); }
+
+  // Adds the keys of a bucket, from the last to the first; gives the code of its threshold. `first_slot` is that of the band.
+  [[nodiscard]] unsigned add_bucket(std::span<const std::uint64_t> keys, std::uint64_t first_start,
+                                    std::uint64_t first_slot, ribbon_band& band) const noexcept {
+    struct stored {
+      std::uint64_t slot;
+      std::uint64_t start;
+    };
+    std::array<stored, bucket + kernels::ribbon_width> added;  // as many slots as these keys reach
+    std::size_t count = 0;
+    for (std::size_t i = keys.size(); i-- != 0;) {
+      const std::uint64_t start = start_of(keys[i]);
+      std::uint64_t slot = start - first_slot;
+      const auto outcome = band.add(kernels::ribbon_row_of(keys[i]), slot);
+      if (outcome == ribbon_band::outcome::stored) added[count++] = {slot, start};
+      if (outcome != ribbon_band::outcome::contradicts) continue;
+      unsigned code = 1;
+      while (kernels::ribbon_thresholds[code] <= start - first_start) ++code;
+      const std::uint64_t end = first_start + kernels::ribbon_thresholds[code];
+      while (count != 0 && added[count - 1].start < end) band.remove(added[--count].slot);
+      return code;
+    }
+    return 0;
+  }
+
+  // Builds a chunk from its keys, which are sorted. Those that are bumped are then the first of them: how many.
+  std::uint64_t fill_chunk(std::uint64_t chunk, std::span<std::uint64_t> keys, std::span<std::byte> scratch) noexcept {
+    const std::uint64_t first_slot = chunk * chunk_slots;
+    const std::uint64_t end_slot = std::min(first_slot + chunk_slots, slots());
+    const bool is_last = chunk + 1 == chunks();
+    ribbon_band band(scratch, end_slot - first_slot, widest);
+    std::uint64_t bumped = 0;
+    std::size_t end = 0;
+    for (std::uint64_t first = first_slot; first < end_slot && first < starts; first += bucket) {
+      const std::size_t begin = end;
+      while (end < keys.size() && start_of(keys[end]) < first + bucket) ++end;
+      const bool all = !is_last && first + bucket == end_slot;
+      const unsigned code = all ? 3U : add_bucket(keys.subspan(begin, end - begin), first, first_slot, band);
+      for (std::size_t i = begin; i < end; ++i) {
+        if (start_of(keys[i]) - first >= kernels::ribbon_thresholds[code]) break;
+        std::swap(keys[bumped++], keys[i]);
+      }
+      thresholds.bytes()[first / bucket / 4] |= static_cast<std::byte>(code << (first / bucket % 4 * 2));
+    }
+    solve(band, first_slot / kernels::ribbon_width);
+    return bumped;
+  }
+  void solve(const ribbon_band& band, std::uint64_t first_block) noexcept {
+    const std::uint64_t wide_before = first_block > first_wide ? first_block - first_wide : 0;
+    auto* out = reinterpret_cast<std::uint64_t*>(words.data());
+    band.solve(rate.columns, first_wide - std::min(first_wide, first_block),
+               out + first_block * rate.columns + wide_before);
+  }
+
+  // Builds the layer, and keeps the keys that it bumps.
+  result<void> fill(ribbon_keys& keys, ribbon_workers& workers) noexcept {
+    auto buffer = aligned_buffer::make((2 * chunks() + 1) * 8, "building the filter", workers.memory());
+    if (!buffer) return fail(buffer.error());
+    auto* begins = reinterpret_cast<std::uint64_t*>(buffer->data());
+    std::uint64_t* bumped = begins + chunks() + 1;
+    const auto all = keys.keys();
+    for (std::uint64_t chunk = 0; chunk <= chunks(); ++chunk) {
+      const auto at = std::partition_point(
+          all.begin(), all.end(), [this, chunk](std::uint64_t hash) { return start_of(hash) < chunk * chunk_slots; });
+      begins[chunk] = static_cast<std::uint64_t>(at - all.begin());
+    }
+    workers.run(chunks(), [&](std::uint64_t chunk, std::span<std::byte> scratch) {
+      bumped[chunk] = fill_chunk(chunk, all.subspan(begins[chunk], begins[chunk + 1] - begins[chunk]), scratch);
+    });
+    std::uint64_t kept = 0;
+    for (std::uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+      for (std::uint64_t i = 0; i < bumped[chunk]; ++i) std::swap(all[kept++], all[begins[chunk] + i]);
+    }
+    keys.keep(kept);
+    return {};
+  }
+  // Builds the layer with all keys, and keeps none; false when they do not fit.
+  bool fill_all(ribbon_keys& keys, std::span<std::byte> scratch) noexcept {
+    ribbon_band band(scratch, slots(), widest);
+    for (const std::uint64_t hash : keys.keys()) {
+      std::uint64_t slot = start_of(hash);
+      if (band.add(kernels::ribbon_row_of(hash), slot) == ribbon_band::outcome::contradicts) return false;
+    }
+    solve(band, 0);
+    keys.keep(0);
+    return true;
+  }
+};
+
+// All layers of a filter.
+struct ribbon_layers {
+  ribbon_geometry geometry{};
+  std::array<ribbon_new_layer, ribbon_geometry::most_layers> layers{};
+
+  // From the distinct keys, which have entered the first layer.
+  static result<ribbon_layers> build(ribbon_keys& keys, const ribbon_rate& rate, ribbon_workers& workers) noexcept {
+    ribbon_layers made;
+    made.geometry.rate = rate;
+    for (unsigned layer = 0; keys.size() != 0; ++layer) {
+      if (ribbon_geometry::is_last(layer, keys.size())) {
+        if (auto done = made.build_last(layer, keys, workers.memory()); !done) return fail(done.error());
+        break;
+      }
+      if (layer != 0) {
+        if (auto entered = keys.enter(0, workers); !entered) return fail(entered.error());
+      }
+      made.geometry.blocks[layer] = ribbon_geometry::blocks_that_bump(keys.size());
+      auto next = ribbon_new_layer::make(made.geometry, layer, workers.memory());
+      if (!next) return fail(next.error());
+      if (auto filled = next->fill(keys, workers); !filled) return fail(filled.error());
+      made.layers[layer] = std::move(*next);
+    }
+    return made;
+  }
+
+  // All in one piece, as a file has it.
+  result<aligned_buffer> payload(const memory_hooks* memory) noexcept {
+    auto buffer = aligned_buffer::make(geometry.payload_bytes(), "the filter", memory);
+    if (!buffer) return buffer;
+    for (unsigned layer = 0; layer < geometry.layers(); ++layer) {
+      put(layers[layer].words, geometry.word_of(layer), *buffer);
+      put(layers[layer].thresholds, geometry.threshold_word_of(layer), *buffer);
+    }
+    return buffer;
+  }
+
+ private:
+  static void put(const aligned_buffer& from, std::uint64_t word, aligned_buffer& to) noexcept {
+    std::memcpy(to.data() + word * 8, from.data(), from.size_bytes());
+  }
+  result<void> build_last(unsigned layer, ribbon_keys& keys, const memory_hooks* memory) noexcept {
+    if (layer == 0) keys.leave();
+    for (geometry.seed = 0;; ++geometry.seed) {
+      geometry.blocks[layer] = ribbon_geometry::blocks_of_last(keys.size(), geometry.seed);
+      auto next = ribbon_new_layer::make(geometry, layer, memory);
+      if (!next) return fail(next.error());
+      auto worker = ribbon_workers::make(1, ribbon_band::bytes_for(next->slots()), memory);
+      if (!worker) return fail(worker.error());
+      if (auto entered = keys.enter(geometry.seed, *worker); !entered) return entered;
+      bool fits = false;
+      worker->run(1,
+                  [&](std::uint64_t /*task*/, std::span<std::byte> scratch) { fits = next->fill_all(keys, scratch); });
+      if (fits) {
+        layers[layer] = std::move(*next);
+        return {};
+      }
+      keys.leave();
+    }
+  }
+};
+
+}  // namespace bloomery::detail
