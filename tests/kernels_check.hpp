@@ -6,6 +6,7 @@
 #include <bloomery/kernels/blocked_dispatch.hpp>
 #include <bloomery/kernels/cuckoo_dispatch.hpp>
 #include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/kernels/fuse_dispatch.hpp>
 #include <bloomery/kernels/ribbon_dispatch.hpp>
 #include <bloomery/kernels/split_digests.hpp>
 #include <bloomery/kernels/window_dispatch.hpp>
@@ -243,6 +244,39 @@ inline std::string ribbon_difference(isa level, unsigned columns, bool wide) {
   return {};
 }
 
+// Cells of any bytes, asked with batches of several sizes. A cell of few bits makes keys that are there.
+template <class Cell, unsigned Wise>
+std::string fuse_difference(isa level, unsigned segment_bits, unsigned shard_bits) {
+  const fuse_geometry geometry{.seed = 0x123456789abcdef0ULL * segment_bits,
+                               .segments = 7,
+                               .segment_bits = segment_bits,
+                               .shard_bits = shard_bits,
+                               .wise = Wise,
+                               .cell_bits = 8 * sizeof(Cell)};
+  std::vector<std::byte> bytes(geometry.payload_bytes());
+  const auto values = random_digests(bytes.size() / 8, segment_bits);
+  std::memcpy(bytes.data(), values.data(), bytes.size());
+  const fuse_table<Cell, Wise> table(bytes.data(), fuse_places(geometry), false);
+  bool same = true;
+  for (const std::size_t count : {1U, 63U, 64U, 65U, 1000U}) {
+    const auto digests = random_digests(count, shard_bits);
+    std::vector<std::uint64_t> mask((count + 63) / 64, ~std::uint64_t{0});
+    const given_digests given{digests.data()};
+    fuse_ask_with(level, table, count, digest_feed(given), mask.data());
+    for (std::size_t i = 0; i < count; ++i) {
+      same &= table.contains(digests[i]) == ((mask[i / 64] >> (i % 64) & 1U) != 0);
+    }
+  }
+  // Which cells they are, for widths at which hardly any key is there.
+  fuse_group<Wise> expected;
+  fuse_group<Wise> found;
+  const auto digests = random_digests(fuse_group<Wise>::size, segment_bits);
+  fuse_find_scalar<Wise>(table.places, digests.data(), expected);
+  fuse_finder_of<Wise>(level)(table.places, digests.data(), found);
+  same &= expected.at == found.at && expected.y == found.y;
+  return same ? std::string() : description("cells of the fuse filter", level, 8 * sizeof(Cell), Wise);
+}
+
 // All of it.
 inline std::string kernel_difference(isa level) {
   std::string difference = batch_difference<split32>(level, 8);
@@ -266,6 +300,11 @@ inline std::string kernel_difference(isa level) {
   for (unsigned columns = 1; columns <= 32 && difference.empty(); ++columns) {
     difference = ribbon_difference(level, columns, false);
     if (difference.empty() && columns < 32) difference = ribbon_difference(level, columns, true);
+  }
+  for (unsigned bits = 2; bits <= 20 && difference.empty(); bits += 3) {
+    difference = fuse_difference<std::uint8_t, 3>(level, bits, bits % 4);
+    if (difference.empty()) difference = fuse_difference<std::uint16_t, 4>(level, bits, 0);
+    if (difference.empty() && bits <= 11) difference = fuse_difference<std::uint32_t, 3>(level, bits, 10);
   }
   if (difference.empty()) difference = hashing_difference(level, random_digests(411, 7));
   for (const auto& [shortest, longest] : length_ranges) {

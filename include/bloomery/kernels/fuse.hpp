@@ -1,0 +1,198 @@
+// kernels/fuse.hpp: the cells of the binary fuse filter: which ones a digest has, and look-ups in batches. Bytes in, masks
+// out.
+//
+// The scalar code here defines the cells. Cells lie in segments of 2^b, segments in shards; a key has one cell in each of 3 or
+// 4 segments that follow each other, and is there when these cells, all xored, are its fingerprint.
+//
+//     x     = (digest ^ seed) * 0x9e3779b97f4a7c15 mod 2^64
+//     shard = the upper shard_bits bits of x; r = the 32 bits below them
+//     first = shard * cells of a shard + floor(r * S * 2^b / 2^32)     S: segments that a first cell may lie in
+//     y     = (x ^ (x >> 32)) * 0xd1342543de82ef95 mod 2^64
+//     cell i = (first + i * 2^b) ^ (bits 64 - i * b and up of y, b of them)     i = 1, 2 (3)
+//     fingerprint = the lowest 8, 16 or 32 bits of y
+//
+// A shard has S + 2 (S + 3) segments. x ascends with the first cell, so that keys sorted by x lie where their cells lie: that is
+// what makes building fast. Another seed is another x of every digest. Cells of more than a byte are little-endian.
+#pragma once
+
+#include <array>
+#include <bloomery/core/bytes.hpp>
+#include <bloomery/kernels/digest_feed.hpp>
+#include <cstddef>
+#include <cstdint>
+
+namespace bloomery::kernels {
+
+inline constexpr std::uint64_t fuse_scatter = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio, odd
+inline constexpr std::uint64_t fuse_spread = 0xd1342543de82ef95ULL;
+
+// The number that takes fuse_scatter back: each step of Newton's method doubles the bits that are right, from 3 on.
+constexpr std::uint64_t fuse_inverse(std::uint64_t odd) noexcept {
+  std::uint64_t inverse = odd;
+  for (int i = 0; i < 5; ++i) inverse *= 2 - odd * inverse;
+  return inverse;
+}
+inline constexpr std::uint64_t fuse_gather = fuse_inverse(fuse_scatter);
+static_assert(fuse_scatter * fuse_gather == 1);
+
+constexpr std::uint64_t fuse_x_of(std::uint64_t digest, std::uint64_t seed) noexcept {
+  return (digest ^ seed) * fuse_scatter;
+}
+constexpr std::uint64_t fuse_digest_of(std::uint64_t x, std::uint64_t seed) noexcept { return x * fuse_gather ^ seed; }
+
+struct fuse_geometry {
+  std::uint64_t seed = 0;
+  std::uint64_t segments = 1;  // of a shard, that a first cell may lie in
+  unsigned segment_bits = 2;   // log2 of the cells of a segment
+  unsigned shard_bits = 0;     // log2 of the shards
+  unsigned wise = 3;           // cells of a key
+  unsigned cell_bits = 8;
+
+  // Numbers beyond these are refused: products then stay within 64 bits, and a cell of a shard within 32.
+  static constexpr unsigned most_segment_bits = 20;
+  static constexpr unsigned most_shard_bits = 32;
+  static constexpr std::uint64_t most_shard_cells = std::uint64_t{1} << 31U;
+
+  [[nodiscard]] std::uint64_t shards() const noexcept { return std::uint64_t{1} << shard_bits; }
+  [[nodiscard]] std::uint64_t starts() const noexcept { return segments << segment_bits; }
+  [[nodiscard]] std::uint64_t shard_cells() const noexcept { return (segments + wise - 1) << segment_bits; }
+  [[nodiscard]] std::uint64_t cells() const noexcept { return shard_cells() << shard_bits; }
+  // In whole words.
+  [[nodiscard]] std::uint64_t payload_bytes() const noexcept { return (cells() * (cell_bits / 8) + 7) / 8 * 8; }
+  bool operator==(const fuse_geometry&) const = default;
+};
+
+// The cells of one key.
+template <unsigned Wise>
+struct fuse_key {
+  std::array<std::uint64_t, Wise> at;
+  std::uint64_t y;  // its lowest bits are the fingerprint
+};
+
+// A geometry as look-ups want it.
+struct fuse_places {
+  std::uint64_t seed = 0;
+  std::uint64_t starts = 0;
+  std::uint64_t shard_cells = 0;
+  std::uint64_t segment_cells = 0;
+  unsigned segment_bits = 0;
+  unsigned shard_bits = 0;
+
+  fuse_places() noexcept = default;
+  explicit fuse_places(const fuse_geometry& geometry) noexcept
+      : seed(geometry.seed),
+        starts(geometry.starts()),
+        shard_cells(geometry.shard_cells()),
+        segment_cells(std::uint64_t{1} << geometry.segment_bits),
+        segment_bits(geometry.segment_bits),
+        shard_bits(geometry.shard_bits) {}
+
+  template <unsigned Wise>
+  [[nodiscard]] fuse_key<Wise> of_x(std::uint64_t x) const noexcept {
+    fuse_key<Wise> key;
+    key.y = (x ^ (x >> 32U)) * fuse_spread;
+    const std::uint64_t shard = x >> 1U >> (63U - shard_bits);  // a shift by 64 is not one
+    const std::uint64_t r = x << shard_bits >> 32U;
+    key.at[0] = shard * shard_cells + (r * starts >> 32U);
+    for (unsigned i = 1; i < Wise; ++i) {
+      key.at[i] = (key.at[0] + i * segment_cells) ^ (key.y << ((i - 1) * segment_bits) >> (64U - segment_bits));
+    }
+    return key;
+  }
+  template <unsigned Wise>
+  [[nodiscard]] fuse_key<Wise> of(std::uint64_t digest) const noexcept {
+    return of_x<Wise>(fuse_x_of(digest, seed));
+  }
+};
+
+// The cells themselves, to be asked. `none`: there are no keys, and whatever the cells say, none is there.
+template <class Cell, unsigned Wise>
+struct fuse_table {
+  const std::byte* bytes;
+  fuse_places places;
+  Cell never;
+
+  fuse_table(const std::byte* cells, const fuse_places& of, bool none) noexcept
+      : bytes(cells), places(of), never(static_cast<Cell>(none ? 1 : 0)) {}
+
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept {
+    return (places.shard_cells << places.shard_bits) * sizeof(Cell);
+  }
+  [[nodiscard]] const std::byte* address(std::uint64_t cell) const noexcept { return bytes + cell * sizeof(Cell); }
+  [[nodiscard]] Cell load(std::uint64_t cell) const noexcept { return load_le<Cell>(address(cell)); }
+  [[nodiscard]] bool contains(std::uint64_t digest) const noexcept {
+    const fuse_key<Wise> key = places.of<Wise>(digest);
+    auto left = static_cast<Cell>(key.y);
+    for (const std::uint64_t cell : key.at) left = static_cast<Cell>(left ^ load(cell));
+    return static_cast<Cell>(left | never) == 0;
+  }
+};
+
+// The cells of 64 keys, cell by cell.
+template <unsigned Wise>
+struct fuse_group {
+  static constexpr std::size_t size = 64;
+  alignas(32) std::array<std::array<std::uint64_t, size>, Wise> at;
+  alignas(32) std::array<std::uint64_t, size> y;
+};
+
+template <unsigned Wise>
+using fuse_finder = void (*)(const fuse_places&, const std::uint64_t*, fuse_group<Wise>&) noexcept;
+
+template <unsigned Wise>
+void fuse_find_scalar(const fuse_places& given, const std::uint64_t* digests, fuse_group<Wise>& group) noexcept {
+  const fuse_places places = given;
+  for (std::size_t i = 0; i < fuse_group<Wise>::size; ++i) {
+    const fuse_key<Wise> key = places.of<Wise>(digests[i]);
+    for (unsigned cell = 0; cell < Wise; ++cell) group.at[cell][i] = key.at[cell];
+    group.y[i] = key.y;
+  }
+}
+
+// A filter up to this size is near enough for the processor to overlap its loads by itself.
+inline constexpr std::uint64_t fuse_near_bytes = std::uint64_t{1} << 20U;
+
+// The keys of a group that are there.
+template <class Cell, unsigned Wise>
+std::uint64_t fuse_answers(const fuse_table<Cell, Wise>& table, const fuse_group<Wise>& group) noexcept {
+  std::uint64_t answers = 0;
+  for (std::size_t i = 0; i < fuse_group<Wise>::size; ++i) {
+    auto left = static_cast<Cell>(group.y[i]);
+    for (unsigned cell = 0; cell < Wise; ++cell) left = static_cast<Cell>(left ^ table.load(group.at[cell][i]));
+    answers |= static_cast<std::uint64_t>(static_cast<Cell>(left | table.never) == 0) << i;
+  }
+  return answers;
+}
+
+// A group's cells are found and sent for, then those of the group before it are read.
+template <class Cell, unsigned Wise>
+void fuse_ask(const fuse_table<Cell, Wise>& given, fuse_finder<Wise> find, std::size_t count, const digest_feed& next,
+              std::uint64_t* mask) noexcept {
+  constexpr std::size_t size = fuse_group<Wise>::size;
+  const fuse_table<Cell, Wise> table = given;
+  const bool is_far = table.size_bytes() > fuse_near_bytes;
+  std::array<fuse_group<Wise>, 2> groups;
+  std::array<std::uint64_t, size> room;
+  for (std::size_t first = 0; first < count + size; first += size) {
+    if (first < count) {
+      fuse_group<Wise>& group = groups[first / size % 2];
+      const std::size_t here = count - first < size ? count - first : size;
+      const std::uint64_t* digests = next(first, here, room.data());
+      if (here != size) {
+        // The last group is filled up with what it has.
+        for (std::size_t i = 0; i < size; ++i) room[i] = digests[i < here ? i : 0];
+        digests = room.data();
+      }
+      find(table.places, digests, group);
+      for (std::size_t i = 0; is_far && i < size; ++i) {
+        for (unsigned cell = 0; cell < Wise; ++cell) __builtin_prefetch(table.address(group.at[cell][i]));
+      }
+    }
+    if (first == 0) continue;
+    const std::uint64_t answers = fuse_answers(table, groups[(first / size - 1) % 2]);
+    const std::size_t left = count - (first - size);
+    mask[first / size - 1] = left < size ? answers & ((std::uint64_t{1} << left) - 1) : answers;
+  }
+}
+
+}  // namespace bloomery::kernels
