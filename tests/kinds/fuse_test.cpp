@@ -207,6 +207,21 @@ TEST(Fuse, From11400To11600KeysAreBuiltWithEveryOfAThousandSeeds) {
   }
 }
 
+TEST(Fuse, AfterFourSeedsThereAreMoreCells) {
+  // Found by trying sets of five keys one after the other: the first four seeds have no solution for this one.
+  const auto digests = random_digests(746'203, 5);
+  const fuse filter = build("wise3:8", digests);
+  EXPECT_EQ(filter.geometry().seed, detail::fuse_seed(4));
+  EXPECT_FALSE(is_as_planned(filter, "wise3:8"));
+  EXPECT_EQ(present_of(filter, digests), 5U);
+  // But not beyond a size that was given.
+  const auto plan = fuse::plan({.keys = 5, .fpr = 0.5});
+  ASSERT_TRUE(plan);
+  const fuse small = build({.memory_bytes = plan->memory_bytes, .layout = "wise3:8"}, digests);
+  EXPECT_EQ(small.memory_bytes(), plan->memory_bytes);
+  EXPECT_EQ(present_of(small, digests), 5U);
+}
+
 TEST(Fuse, MostSetsOfAnySizeAreBuiltAtTheFirstTry) {
   // A twentieth may fail. 40 of 400 and more have a probability below 1e-4 then.
   for (const char* layout : {"wise3:8", "wise4:8"}) {
@@ -277,6 +292,7 @@ TEST(Fuse, DigestsMadeToCollideTakeAnotherSeed) {
     for (std::size_t i = 0; i < digests.size(); ++i) {
       digests[i] = kernels::fuse_digest_of(static_cast<std::uint64_t>(i) << shift, 0);
     }
+    for (const std::size_t twice : {0U, 17U, 4999U}) digests.push_back(digests[twice]);
     const auto before = digests;
     auto filter = fuse::build({.fpr = 0.01}, digests, 1);
     ASSERT_TRUE(filter);
