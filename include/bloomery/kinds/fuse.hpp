@@ -3,14 +3,14 @@
 // What it is    an array of cells of 8, 16 or 32 bits. A key has 3 cells (or 4), and building gives all cells such values that the
 //               three of every key, xored, are the key's fingerprint. For any other key they are what chance says.
 // Use it when   the set is known and does not change (a table's run on disk, a block list, a dictionary), and look-ups are to be
-//               fast: 9.1 bits per key at a rate of 0.39 % (`bloom` takes 11.6), 18.1 at 0.0015 % (`bloom` 23.1). A look-up reads 3
+//               fast: 8.9 to 9.1 bits per key at a rate of 0.39 % (`bloom` takes 11.5), 18 at 0.0015 % (`bloom` 23.1). A look-up reads 3
 //               cache lines whatever the rate, and they are known at once: batches send for all of them ahead.
 // Use instead   `blocked` where keys are added later or filters are merged, and for single look-ups in large filters; `cuckoo`
 //               to take keys out.
 //
 // Building      `build` takes all digests at once, in any order, equal ones any number of times, and sorts them where they lie:
-//               afterwards they are in another order. It never fails for what the keys are: a set that finds no solution (a few
-//               in a thousand) is tried again with another seed and, after some times, with more cells. The same set gives the
+//               afterwards they are in another order. It never fails for what the keys are: a set that finds no solution (about
+//               one in thirty) is tried again with another seed and, after some times, with more cells. The same set gives the
 //               same bytes, whatever the order, the repetitions and the number of threads.
 // Memory        while it is built: the digests, the filter, and less than 15 bytes for each key of a shard and thread. Sets of
 //               more than 16,777,216 keys are cut into shards of at most so many, which is what threads share out.
@@ -18,10 +18,10 @@
 //               an empty filter is 0.
 // Changes       none: no inserts, erases, merges or folds. Build it again.
 //
-// Layouts       wise3     3 cells a key: 1.13 cells a key from some 100,000 keys on.
-//               wise4     4 cells a key: 1.08 cells a key, and a fourth line to wait for.
+// Layouts       wise3     3 cells a key; 1.14 cells for each of a million keys, 1.12 from ten million on.
+//               wise4     4 cells a key; 1.07 and 1.05 cells, and a fourth line to wait for.
 //               A width may follow: wise3:8, wise4:16, wise3:32. Else it follows from the rate or the memory. wise3 unless named.
-//               Small sets take more: 1.5 cells a key at 1000 keys, 1.3 at 10,000. kinds/fuse_layout.hpp has the sizes.
+//               Small sets take more: 1.5 cells for each of 1000 keys, 1.3 for each of 10,000. kinds/fuse_layout.hpp has the sizes.
 // Bytes         the cells of all shards, one after the other, little-endian; zeros to a multiple of 8. kernels/fuse.hpp defines
 //               the cells of a digest.
 // Paper         T. M. Graf, D. Lemire, "Binary fuse filters: fast and smaller than xor filters", JEA 2022.
