@@ -10,6 +10,7 @@
 #include <bloomery/kinds.hpp>
 #include <bloomery/parallel.hpp>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -19,7 +20,7 @@
 namespace bloomery::bench {
 
 // A kind, which takes digests.
-template <filter_kind K, class Digest>
+template <dynamic_kind K, class Digest>
 struct kind_subject {
   using key = Digest;
   K filter;
@@ -35,7 +36,7 @@ struct kind_subject {
 };
 
 // A kind with a hash, which takes keys.
-template <filter_kind K, class Key, hash_function H = xxh3>
+template <dynamic_kind K, class Key, hash_function H = xxh3>
 struct filter_subject {
   using key = Key;
   bloomery::filter<K, H> filter;
@@ -59,20 +60,57 @@ struct filter_subject {
   [[nodiscard]] std::uint64_t memory_bytes() const { return filter.kind().memory_bytes(); }
 };
 
-// With random keys of 16 bytes, or integers where the kind takes them, unless another source is given.
-template <filter_kind K>
-result<timed_case> make_kind_case(const case_size& size, const hasher& hash,
-                                  std::shared_ptr<const key_source> source = nullptr) {
+// A kind that is built at once, from digests. A look-up before that finds nothing.
+template <static_kind K>
+struct built_kind_subject {
+  using key = std::uint64_t;
+  filter_params params;
+  std::optional<K> filter{};
+  std::vector<std::uint64_t> digests{};
+
+  void clear() { filter.reset(); }
+  void prepare(std::span<const key> keys) { digests.assign(keys.begin(), keys.end()); }
+  void build(std::span<const key> /*keys*/) {
+    auto made = K::build(params, digests, 1);
+    if (made) filter.emplace(std::move(*made));
+  }
+  [[nodiscard]] bool may_contain(key digest) const { return filter && filter->may_contain(digest); }
+  void may_contain_batch(std::span<const key> asked, std::span<std::uint64_t> mask) const {
+    if (filter) filter->may_contain_batch(asked, mask);
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const { return filter ? filter->memory_bytes() : 0; }
+};
+
+// The same with a hash. Hashing is a part of building it.
+template <static_kind K, class Key, hash_function H = xxh3>
+struct built_filter_subject {
+  using key = Key;
+  filter_params params;
+  H hash{};
+  std::optional<bloomery::filter<K, H>> filter{};
+
+  void clear() { filter.reset(); }
+  void build(std::span<const Key> keys) {
+    auto made = bloomery::filter<K, H>::build(keys, params, hash, 1);
+    if (made) filter.emplace(std::move(*made));
+  }
+  [[nodiscard]] bool may_contain(const Key& each) const { return filter && filter->may_contain(each); }
+  template <class F>
+  std::uint64_t with_lookup(F&& f) const {
+    return filter ? filter->with_lookup(f) : 0;
+  }
+  void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const {
+    if (filter) filter->may_contain_batch(keys, mask);
+  }
+  [[nodiscard]] std::uint64_t memory_bytes() const { return filter ? filter->kind().memory_bytes() : 0; }
+};
+
+template <dynamic_kind K>
+result<timed_case> make_dynamic_case(const case_size& size, const hasher& hash,
+                                     std::shared_ptr<const key_source> source) {
   auto filter = K::make({.keys = size.keys, .fpr = size.fpr});
   if (!filter) return fail(filter.error());
   const unsigned digest_bits = filter->shape().digest_bits;
-  if (source == nullptr) {
-    if constexpr (K::info.integer_keys) {
-      source = std::make_shared<integer_keys>(size.keys);
-    } else {
-      source = std::make_shared<random_keys>(size.keys);
-    }
-  }
   auto feed = std::make_unique<digest_feed>(std::move(source), hash, digest_bits);
   std::unique_ptr<contender> subject;
   if constexpr (wide_kind<K>) {
@@ -87,21 +125,48 @@ result<timed_case> make_kind_case(const case_size& size, const hasher& hash,
   return timed_case(std::move(subject), std::move(feed), size.keys);
 }
 
+// With random keys of 16 bytes, or integers where the kind takes them, unless another source is given.
+template <filter_kind K>
+result<timed_case> make_kind_case(const case_size& size, const hasher& hash,
+                                  std::shared_ptr<const key_source> source = nullptr) {
+  if (source == nullptr) {
+    if constexpr (K::info.integer_keys) {
+      source = std::make_shared<integer_keys>(size.keys);
+    } else {
+      source = std::make_shared<random_keys>(size.keys);
+    }
+  }
+  if constexpr (static_kind<K>) {
+    if (auto plan = K::plan({.keys = size.keys, .fpr = size.fpr}); !plan) return fail(plan.error());
+    return timed_case(std::make_unique<contender_of<built_kind_subject<K>>>(built_kind_subject<K>{{.fpr = size.fpr}}),
+                      std::make_unique<digest_feed>(std::move(source), hash, 64U), size.keys);
+  } else {
+    return make_dynamic_case<K>(size, hash, std::move(source));
+  }
+}
+
 // What takes keys of this type; `params` may also give bits per key, a layout, or where memory comes from.
 template <filter_kind K, hash_function H = xxh3>
 result<std::unique_ptr<contender>> make_filter_contender(const filter_params& params, const key_type& type,
                                                          const H& hash = {}) {
-  auto made = filter<K, H>::make(params, hash);
-  if (!made) return fail(made.error());
-  std::unique_ptr<contender> out;
-  if (type.number) {
-    using subject = filter_subject<K, std::uint64_t, H>;
-    out = std::make_unique<contender_of<subject>>(subject{std::move(*made)});
+  const auto contender_with = [&](auto make_subject) -> std::unique_ptr<contender> {
+    if (type.number) return make_subject(std::type_identity<std::uint64_t>{});
+    return make_subject(std::type_identity<std::string_view>{});
+  };
+  if constexpr (static_kind<K>) {
+    if (auto plan = K::plan(params.sizes(), params.layout); !plan) return fail(plan.error());
+    return contender_with([&](auto tag) {
+      using subject = built_filter_subject<K, typename decltype(tag)::type, H>;
+      return std::make_unique<contender_of<subject>>(subject{params, hash});
+    });
   } else {
-    using subject = filter_subject<K, std::string_view, H>;
-    out = std::make_unique<contender_of<subject>>(subject{std::move(*made)});
+    auto made = filter<K, H>::make(params, hash);
+    if (!made) return fail(made.error());
+    return contender_with([&](auto tag) {
+      using subject = filter_subject<K, typename decltype(tag)::type, H>;
+      return std::make_unique<contender_of<subject>>(subject{std::move(*made)});
+    });
   }
-  return out;
 }
 
 template <filter_kind K>

@@ -68,6 +68,10 @@ outcome<build_request> build_request::from(const options& given) {
   if (request.kind_->grows && (given.has(flag::memory) || given.has(flag::bits_per_key))) {
     return fail_usage(fmt::format("kind {} grows with its keys: leave --mem and --bits-per-key out", kind));
   }
+  if (request.kind_->built_at_once && given.has(flag::headroom)) {
+    return fail_usage(
+        fmt::format("kind {} is built from all of its keys and takes no more: leave --headroom out", kind));
+  }
   if (given.has(flag::mode) && request.kind_->modes.empty()) {
     return fail_usage(fmt::format("kind {} has no modes: leave --mode out", kind));
   }
@@ -210,6 +214,14 @@ outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::u
   const auto size = sized(keys, room_bytes);
   if (!size) return failed(size.error());
   auto filter = any_filter::make(size->kind->name, size->params, hash_.spec());
+  if (!filter) return fail_parameter(filter.error());
+  return std::move(*filter);
+}
+
+outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, unsigned threads) const {
+  const auto size = sized(std::max<std::uint64_t>(1, digests.size()), {});
+  if (!size) return failed(size.error());
+  auto filter = any_filter::build(size->kind->name, size->params, hash_.spec(), digests, threads);
   if (!filter) return fail_parameter(filter.error());
   return std::move(*filter);
 }

@@ -30,6 +30,8 @@ class build_request {
   [[nodiscard]] std::uint64_t first_keys() const { return keys_.value_or(kind_->first_keys); }
   // Whether the number of keys must be known before the first is inserted.
   [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->grows; }
+  // Whether the kind wants all keys at once, for `build`.
+  [[nodiscard]] bool built_at_once() const { return kind_->built_at_once; }
   // Whether more keys could make digests of 128 bits necessary, so that both widths must be kept until they are
   // counted.
   [[nodiscard]] bool may_need_wide() const;
@@ -40,6 +42,8 @@ class build_request {
 
   // `room_bytes` is a ceiling below that of --mem, for when other things take a part of it.
   [[nodiscard]] outcome<any_filter> make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes = {}) const;
+  // The filter of all these digests, for kinds that are built at once.
+  [[nodiscard]] outcome<any_filter> build(std::span<std::uint64_t> digests, unsigned threads) const;
   // How large that filter would be; a problem when it cannot be had at all.
   [[nodiscard]] outcome<std::uint64_t> memory_for(std::uint64_t keys) const;
 

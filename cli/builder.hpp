@@ -7,6 +7,8 @@
 // memory that is available, and with --mem half of it or half of 16 MiB, whichever is more; together with the filter no
 // more than all of that. Where this is not enough, files are read a second time, and from a pipe the largest filter
 // that may be had is filled and then folded to the smallest that keeps the promise.
+//
+// Kinds that are built at once get all digests, which must fit into half of the memory that is available.
 #pragma once
 
 #include <bloomery/any_filter.hpp>

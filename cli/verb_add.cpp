@@ -69,6 +69,10 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
 outcome<int> run(const options& given) {
   auto edit = filter_edit::open(given);
   if (!edit) return failed(edit.error());
+  const auto takes_keys = [](auto tag) { return dynamic_kind<typename decltype(tag)::type>; };
+  if (auto can = check_ability(edit->name(), edit->filter().info(), "take more keys", takes_keys); !can) {
+    return failed(can.error());
+  }
   const auto added = insert_all(given, *edit);
   if (!added) return failed(added.error());
   const auto stats = edit->filter().stats();

@@ -117,6 +117,8 @@ const verb build_verb = {
         "--mem is a ceiling: alone, it gives the best rate that fits; with a rate that does not fit, "
         "build refuses and says which would. "
         "Keys that wait and the filter together stay below it too, or below 16 MiB.\n\n"
+        "Kinds that are built at once, from all of their keys, take their size from them: -n is nothing to them, "
+        "their keys wait in memory as 8 bytes each whatever --mem says, and nothing can be added later.\n\n"
         "The kind is blocked unless --kind says otherwise, "
         "or bloom where blocked would be more than 25 % larger or would not fit. "
         "Input packed with gzip or zstd is unpacked. "

@@ -42,6 +42,7 @@ std::string abilities(const kind_line& line) {
   add(line.counts, "counts");
   add(line.info->grows, "grows");
   add(line.info->expires, "expires");
+  add(line.info->built_at_once, "built at once");
   return out;
 }
 
@@ -61,6 +62,7 @@ nlohmann::ordered_json as_json() {
     kind["counts"] = line.counts;
     kind["grows"] = line.info->grows;
     kind["expires"] = line.info->expires;
+    kind["built_at_once"] = line.info->built_at_once;
     kind["integer_keys"] = line.info->integer_keys;
     list.push_back(std::move(kind));
   });

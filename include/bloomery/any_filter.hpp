@@ -83,6 +83,10 @@ class any_filter {
  public:
   // A new, empty filter. The hash must fit the kind and give as many bits as n and p need.
   static result<any_filter> make(std::string_view kind, const filter_params& params, const hash_spec& hash) noexcept;
+  // A filter of all these digests, which are put in another order, as large as they need (params.keys is nothing to it).
+  // For kinds that are built at once it is the only way to one; 0 threads: all processors. Digests of 64 bits.
+  static result<any_filter> build(std::string_view kind, const filter_params& params, const hash_spec& hash,
+                                  std::span<std::uint64_t> digests, unsigned threads = 0) noexcept;
   template <filter_kind K>
   static result<any_filter> own(K filter, const hash_spec& hash) noexcept;
 
@@ -160,6 +164,8 @@ class any_filter {
   [[nodiscard]] result<void> check_same(const any_filter& other) const noexcept;
   static result<void> check_mode(const kind_info& kind, std::string_view mode) noexcept;
   static result<void> check_hash(const kind_info& kind, const hash_spec& hash, const size_plan& plan) noexcept;
+  template <filter_kind K>
+  static result<void> check_params(const filter_params& params, const hash_spec& hash) noexcept;
   // Calls f(std::type_identity<K>{}) for the kind with this id.
   template <class K, class... Rest, class F>
   static result<any_filter> with_kind(type_list<K, Rest...> /*kinds*/, std::uint32_t id, F&& f) noexcept {

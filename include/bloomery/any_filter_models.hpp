@@ -22,6 +22,10 @@ inline failure cannot(const kind_info& kind, std::string_view what) noexcept {
   return fail(errc::unsupported, text.data());
 }
 
+inline failure built_at_once(const kind_info& kind) noexcept {
+  return cannot(kind, "be changed: it is built at once, from all of its keys");
+}
+
 template <filter_kind K>
 filter_stats stats_of(const K& filter) noexcept {
   filter_stats stats{.capacity_keys = filter.capacity_keys(),
@@ -120,8 +124,12 @@ struct in_memory final : filter_model {
   }
   [[nodiscard]] result<filter_owner> clone() const noexcept override { return wrap(filter.clone()); }
   result<void> clear() noexcept override {
-    filter.clear();
-    return {};
+    if constexpr (dynamic_kind<K>) {
+      filter.clear();
+      return {};
+    } else {
+      return built_at_once(K::info);
+    }
   }
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override { return filter == same(other); }
   [[nodiscard]] const void* kind_object() const noexcept override { return &filter; }
@@ -137,7 +145,9 @@ struct in_memory final : filter_model {
   template <class Digest>
   result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
     if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fail(fits.error());
-    if constexpr (requires { filter.insert_until_full(digests); }) {
+    if constexpr (static_kind<K>) {
+      return built_at_once(K::info);
+    } else if constexpr (requires { filter.insert_until_full(digests); }) {
       const batch_outcome outcome = filter.insert_until_full(digests);
       if (outcome.taken != digests.size()) return fail(errc::full, {}, {filter.keys().keys, outcome.taken});
       return outcome.inserted;
@@ -266,24 +276,56 @@ BLOOMERY_ANY_INLINE result<void> any_filter::check_hash(const kind_info& kind, c
                          plan.digest_bits);
 }
 
+template <filter_kind K>
+result<void> any_filter::check_params(const filter_params& params, const hash_spec& hash) noexcept {
+  if (auto known = check_mode(K::info, params.mode); !known) return known;
+  if (params.growth && !K::info.growth_factor) return detail::cannot(K::info, "have a growth factor: leave it out");
+  size_plan plan;
+  if constexpr (!K::info.exact) {
+    const auto solved = K::plan(params.sizes(), params.layout);
+    if (!solved) return fail(solved.error());
+    plan = *solved;
+  }
+  return check_hash(K::info, hash, plan);
+}
+
 BLOOMERY_ANY_INLINE result<any_filter> any_filter::make(std::string_view kind, const filter_params& params,
                                                         const hash_spec& hash) noexcept {
   const kind_info* info = find_kind(kind);
   if (info == nullptr) return fail(errc::unknown_kind, kind);
   return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
     using K = typename decltype(tag)::type;
-    if (auto known = check_mode(K::info, params.mode); !known) return fail(known.error());
-    if (params.growth && !K::info.growth_factor) return detail::cannot(K::info, "have a growth factor: leave it out");
-    size_plan plan;
-    if constexpr (!K::info.exact) {
-      const auto solved = K::plan(params.sizes(), params.layout);
-      if (!solved) return fail(solved.error());
-      plan = *solved;
+    if constexpr (dynamic_kind<K>) {
+      if (auto fits = check_params<K>(params, hash); !fits) return fail(fits.error());
+      auto self = detail::in_memory<K>::wrap(K::make(params));
+      if (!self) return fail(self.error());
+      return any_filter(std::move(*self), hash);
+    } else {
+      return detail::cannot(K::info, "be made empty: it is built at once, from all of its keys");
     }
-    if (auto fits = check_hash(K::info, hash, plan); !fits) return fail(fits.error());
-    auto self = detail::in_memory<K>::wrap(K::make(params));
-    if (!self) return fail(self.error());
-    return any_filter(std::move(*self), hash);
+  });
+}
+
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::build(std::string_view kind, const filter_params& params,
+                                                         const hash_spec& hash, std::span<std::uint64_t> digests,
+                                                         unsigned threads) noexcept {
+  const kind_info* info = find_kind(kind);
+  if (info == nullptr) return fail(errc::unknown_kind, kind);
+  filter_params sized = params;
+  sized.keys = digests.empty() ? 1 : digests.size();  // no kind is made for none
+  return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
+    using K = typename decltype(tag)::type;
+    if constexpr (static_kind<K>) {
+      if (auto fits = check_params<K>(sized, hash); !fits) return fail(fits.error());
+      auto self = detail::in_memory<K>::wrap(K::build(sized, digests, threads));
+      if (!self) return fail(self.error());
+      return any_filter(std::move(*self), hash);
+    } else {
+      auto made = make(kind, sized, hash);
+      if (!made) return made;
+      if (auto inserted = made->insert(digests); !inserted) return fail(inserted.error());
+      return made;
+    }
   });
 }
 

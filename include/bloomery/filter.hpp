@@ -14,6 +14,10 @@
 // A filter that needs 128-bit digests (docs/hashes.md) makes them by itself; prehashed{} keys stay 64 bits wide, so
 // give such a filter prehashed128{}.
 //
+// A kind that is built at once, from all of its keys, has `build` instead of `make` and `insert`:
+//
+//     auto known = bloomery::filter<bloomery::KIND>::build(keys, {.fpr = 0.01});   // keys: a span of one type
+//
 // Threads: as the kind says. For many writers and readers at once each thread makes a writer; the contract is in
 // kinds/concurrent.hpp:
 //
@@ -35,17 +39,25 @@ namespace bloomery {
 template <filter_kind K, hash_function H = xxh3>
 class filter {
  public:
-  static result<filter> make(const filter_params& params, const H& hash = {}) noexcept {
+  static result<filter> make(const filter_params& params, const H& hash = {}) noexcept requires dynamic_kind<K> {
     static_assert(K::info.integer_keys == (H::info.id == identity::info.id),
                   "bitmap takes integer keys and the hash identity, and no other kind does");
-    auto made = K::make(params);
-    if (!made) return fail(made.error());
-    if constexpr (!K::info.exact) {
-      const auto fits =
-          check_hash_bits(H::info, made->capacity_keys(), made->promised_fpr(), made->shape().digest_bits);
-      if (!fits) return fail(fits.error());
+    return checked(K::make(params), hash);
+  }
+  // From all keys at once; those that come again count once. While it builds, each key takes 8 bytes more.
+  // 0 threads: as many as processors.
+  template <class Key>
+  requires static_kind<K>
+  static result<filter> build(std::span<const Key> keys, const filter_params& params, const H& hash = {},
+                              unsigned threads = 0) noexcept {
+    auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", params.memory);
+    if (!memory) return fail(memory.error());
+    const std::span digests(reinterpret_cast<std::uint64_t*>(memory->data()), keys.size());
+    const kernels::digest_source<H, Key> source{hash, keys};
+    for (std::size_t first = 0; first < keys.size(); first += 64) {
+      source(first, keys.size() - first < 64 ? keys.size() - first : 64, digests.data() + first);
     }
-    return filter(std::move(*made), hash);
+    return checked(K::build(params, digests, threads), hash);
   }
 
   // Loads a file that was written with the same kind, hash, seed and key.
@@ -217,6 +229,17 @@ class filter {
   static constexpr std::size_t group = 512;
 
   filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {}
+
+  // Whether the hash has the bits that the filter's number of keys needs.
+  static result<filter> checked(result<K> made, const H& hash) noexcept {
+    if (!made) return fail(made.error());
+    if constexpr (!K::info.exact) {
+      const auto fits =
+          check_hash_bits(H::info, made->capacity_keys(), made->promised_fpr(), made->shape().digest_bits);
+      if (!fits) return fail(fits.error());
+    }
+    return filter(std::move(*made), hash);
+  }
 
   [[nodiscard]] bool wide() const noexcept {
     if constexpr (both_wide) {

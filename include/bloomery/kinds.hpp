@@ -27,6 +27,14 @@ using kind_list = type_list<  //
     window                    //
     >;
 
+namespace detail {
+template <class... Ks>
+constexpr bool say_how_they_are_filled(type_list<Ks...> /*kinds*/) noexcept {
+  return ((static_kind<Ks> == Ks::info.built_at_once && dynamic_kind<Ks> != static_kind<Ks>)&&...);
+}
+}  // namespace detail
+static_assert(detail::say_how_they_are_filled(kind_list{}), "a kind takes keys as they come or is built at once");
+
 // The kind with this name or id, or nullptr.
 inline const kind_info* find_kind(std::string_view name) noexcept {
   const kind_info* found = nullptr;

@@ -26,6 +26,30 @@ void insert_golden_keys(K& filter) {
   }
 }
 
+std::vector<std::uint64_t> golden_digests() {
+  std::vector<std::uint64_t> digests;
+  for (std::uint64_t i = 0; i < golden_keys; ++i) {
+    const std::string key = golden_key(i);
+    digests.push_back(golden_hash(key.data(), key.size()));
+  }
+  return digests;
+}
+
+// Kinds that are built at once: read from the file, written as the file, and every key is found.
+template <static_kind K>
+void expect_golden_build(const std::string& name) {
+  const bytes file = read_bytes(golden_path(name));
+  ASSERT_FALSE(file.empty()) << golden_path(name);
+  const auto loaded = load_bytes<K>(file);
+  ASSERT_TRUE(loaded) << name << ": " << describe(loaded.error()).c_str();
+  EXPECT_EQ(loaded->hash, golden_spec) << name;
+  EXPECT_EQ(loaded->filter.keys().keys, golden_keys) << name;
+  for (const std::uint64_t digest : golden_digests()) EXPECT_TRUE(loaded->filter.may_contain(digest)) << name;
+  memory_sink sink;
+  ASSERT_TRUE(save_to(loaded->filter, golden_spec, byte_sink(sink)));
+  EXPECT_TRUE(bytes(sink.bytes().begin(), sink.bytes().end()) == file) << name;
+}
+
 // Read from the file, and filled again with the same keys: both are written as the file. (How a filter is sized may
 // improve with time, so the geometry is the file's.)
 template <class K>

@@ -56,10 +56,18 @@ hash_spec sample_hash() {
 template <class K>
 K sample(std::uint64_t keys, const memory_hooks* memory = nullptr) {
   enable_everything();
-  auto filter = K::make({.keys = keys, .fpr = 0.01, .memory = memory});
-  if (!filter) ADD_FAILURE() << describe(filter.error()).c_str();
-  for (std::uint64_t i = 0; i < keys; ++i) filter->insert(K::info.integer_keys ? 7 * i : sample_digest(i));
-  return std::move(*filter);
+  std::vector<std::uint64_t> digests(keys);
+  for (std::uint64_t i = 0; i < keys; ++i) digests[i] = K::info.integer_keys ? 7 * i : sample_digest(i);
+  if constexpr (static_kind<K>) {
+    auto filter = K::build({.fpr = 0.01, .memory = memory}, digests, 1);
+    if (!filter) ADD_FAILURE() << describe(filter.error()).c_str();
+    return std::move(*filter);
+  } else {
+    auto filter = K::make({.keys = keys, .fpr = 0.01, .memory = memory});
+    if (!filter) ADD_FAILURE() << describe(filter.error()).c_str();
+    for (const std::uint64_t digest : digests) filter->insert(digest);
+    return std::move(*filter);
+  }
 }
 
 template <class K>

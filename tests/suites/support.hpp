@@ -16,7 +16,6 @@ template <class... Ts>
 struct as_test_types<type_list<Ts...>> {
   using types = testing::Types<Ts...>;
 };
-using all_kinds = as_test_types<kind_list>::types;
 
 // The kinds for which Trait::of<K> holds, as GoogleTest types: no case is skipped, it does not exist.
 template <class Trait, class Kept, class... Rest>
@@ -35,6 +34,17 @@ struct kinds_that<Trait, type_list<Ks...>> : keep_kinds<Trait, testing::Types<>,
 template <class Trait>
 using kinds_with = typename kinds_that<Trait, kind_list>::types;
 
+// Kinds that take keys as they come, and those that are built at once: static_kinds_test.cpp is about the latter.
+struct takes_keys {
+  template <class K>
+  static constexpr bool of = dynamic_kind<K>;
+};
+struct is_built_at_once {
+  template <class K>
+  static constexpr bool of = static_kind<K>;
+};
+using all_kinds = kinds_with<takes_keys>;
+
 struct merges {
   template <class K>
   static constexpr bool of = mergeable<K>;
@@ -47,13 +57,14 @@ struct intersects {
 // other, or that forget what is old.
 struct forgets_the_order {
   template <class K>
-  static constexpr bool of = K::info.exact || (!K::info.grows && !bounded_kind<K> && !K::info.expires);
+  static constexpr bool of = dynamic_kind<K> &&
+                             (K::info.exact || (!K::info.grows && !bounded_kind<K> && !K::info.expires));
 };
 // Kinds that are made for a number of keys, at which their rate is the one promised. Those that expire reach it later, when
 // they also hold what is about to be forgotten.
 struct has_fixed_size {
   template <class K>
-  static constexpr bool of = !K::info.exact && !K::info.grows && !K::info.expires;
+  static constexpr bool of = dynamic_kind<K> && !K::info.exact && !K::info.grows && !K::info.expires;
 };
 struct is_approximate_and_merges {
   template <class K>
@@ -85,11 +96,11 @@ struct takes_many_writers_of_any_key {
 };
 struct is_mapped_where_it_lies {
   template <class K>
-  static constexpr bool of = mappable<K>;
+  static constexpr bool of = dynamic_kind<K>&& mappable<K>;
 };
 struct is_approximate {
   template <class K>
-  static constexpr bool of = !K::info.exact;
+  static constexpr bool of = dynamic_kind<K> && !K::info.exact;
 };
 
 // Names a typed suite's cases after the kind: Suite/bloom.Claim.
@@ -118,7 +129,7 @@ class digest_source {
 };
 
 // A filter of the kind with room for `keys`. Kinds that size themselves ignore the numbers.
-template <filter_kind K>
+template <dynamic_kind K>
 K make_filter(std::uint64_t keys, double fpr = 0.01, const memory_hooks* memory = nullptr) {
   enable_all();
   auto made = K::make({.keys = keys, .fpr = fpr, .memory = memory});

@@ -1,9 +1,10 @@
 // kinds/concept.hpp: what a filter kind is.
 //
 // A kind sees digests, never keys. It is made from `filter_params`, says what it is in `info`, keeps all of its state
-// in one run of bytes (so that a file of it can be asked while memory-mapped), and has the verbs of `filter_kind`. What
-// it can do beyond that (merge, fold, erase, count, be written by many threads) is a further concept, and the surfaces ask the
-// concept, not the kind. Start a new kind from kinds/bloom.hpp; CONTRIBUTING.md has the checklist.
+// in one run of bytes (so that a file of it can be asked while memory-mapped), and has the verbs of `filter_kind`. Most take
+// keys one after the other (`dynamic_kind`); others are built at once, from all of them (`static_kind`). What a kind can do
+// beyond that (merge, fold, erase, count, be written by many threads) is a further concept, and the surfaces ask the concept,
+// not the kind. Start a new kind from kinds/bloom.hpp; CONTRIBUTING.md has the checklist.
 #pragma once
 
 #include <array>
@@ -34,6 +35,7 @@ struct kind_info {
   std::string_view modes{};      // as given to --mode, separated by blanks, the usual one first; most kinds have none
   bool growth_factor = false;    // grows by a factor that the caller may choose
   std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where it is told no number
+  bool built_at_once = false;    // from all of its keys, see static_kind; nothing is added to it later
 };
 
 // Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.
@@ -82,17 +84,13 @@ constexpr std::size_t mask_words(std::size_t answers) noexcept { return (answers
 
 template <class K>
 concept filter_kind = std::movable<K> &&
-    requires(K filter, const K constant, const filter_params& params, const stored_shape& shape, std::uint64_t digest,
-             std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask, const size_request& request) {
+    requires(const K constant, std::string_view layout, std::uint64_t digest, std::span<const std::uint64_t> digests,
+             std::span<std::uint64_t> mask, const size_request& request) {
   { K::info } -> std::convertible_to<const kind_info&>;
-  { K::make(params) } -> std::same_as<result<K>>;
-  { K::plan(request, params.layout) } -> std::same_as<result<size_plan>>;
-  { filter.insert(digest) } -> std::same_as<insert_result>;
-  { filter.insert_batch(digests) } -> std::same_as<std::uint64_t>;
+  { K::plan(request, layout) } -> std::same_as<result<size_plan>>;
   { constant.may_contain(digest) } -> std::same_as<bool>;
   constant.may_contain_batch(digests, mask);
   { constant.clone() } -> std::same_as<result<K>>;
-  filter.clear();
   { constant == constant } -> std::same_as<bool>;
   { constant.keys() } -> std::same_as<key_count>;
   { constant.capacity_keys() } -> std::same_as<std::uint64_t>;
@@ -103,6 +101,24 @@ concept filter_kind = std::movable<K> &&
   { constant.memory_bytes() } -> std::same_as<std::uint64_t>;
   { constant.describe() } -> std::same_as<named_values>;
   { constant.shape() } -> std::same_as<stored_shape>;
+};
+
+// Kinds that are made empty and take keys as they come.
+template <class K>
+concept dynamic_kind = filter_kind<K> &&
+    requires(K filter, const filter_params& params, std::uint64_t digest, std::span<const std::uint64_t> digests) {
+  { K::make(params) } -> std::same_as<result<K>>;
+  { filter.insert(digest) } -> std::same_as<insert_result>;
+  { filter.insert_batch(digests) } -> std::same_as<std::uint64_t>;
+  filter.clear();
+};
+
+// Kinds that are built from all of their digests, which they may put in another order, and do not change. Digests that come
+// again count once. Their number decides about the size; params.keys is nothing to them. 0 threads: all processors.
+template <class K>
+concept static_kind = filter_kind<K> &&
+    requires(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads) {
+  { K::build(params, digests, threads) } -> std::same_as<result<K>>;
 };
 
 // Kinds whose bytes can be asked where they lie (memory-mapped).
