@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bloomery/core/binomial.hpp>
+#include <bloomery/filter.hpp>
 #include <bloomery/hash/xxh3.hpp>
 #include <bloomery/kinds/fuse.hpp>
 #include <numeric>
@@ -354,6 +355,30 @@ TEST(Fuse, RefusedMemoryIsAnError) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, errc::out_of_memory);
     EXPECT_EQ(memory.now, 0U);
+  }
+}
+
+TEST(Fuse, AFilterOfItHashesKeysOfAnySort) {
+  std::vector<std::string> names;
+  std::vector<std::uint64_t> numbers;
+  for (std::uint64_t i = 0; i < 5000; ++i) {
+    names.push_back("name " + std::to_string(i % 4000));
+    numbers.push_back(i * 3);
+  }
+  const auto of_names = filter<fuse>::build(std::span<const std::string>(names), {.fpr = 0.01}, xxh3{7}, 2);
+  const auto of_numbers = filter<fuse>::build(std::span<const std::uint64_t>(numbers), {.fpr = 0.001});
+  ASSERT_TRUE(of_names && of_numbers);
+  EXPECT_EQ(of_names->kind().keys().keys, 4000U);
+  EXPECT_EQ(of_numbers->kind().promised_fpr(), 0x1p-16);
+  for (const auto& name : names) ASSERT_TRUE(of_names->may_contain(name));
+  std::vector<std::uint64_t> asked(6400);
+  for (std::uint64_t i = 0; i < asked.size(); ++i) asked[i] = i * 2;
+  std::vector<std::uint64_t> mask(mask_words(asked.size()));
+  of_numbers->may_contain_batch(std::span<const std::uint64_t>(asked), mask);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const bool there = (mask[i / 64] >> (i % 64) & 1U) != 0;
+    ASSERT_EQ(there, of_numbers->may_contain(asked[i])) << i;
+    ASSERT_TRUE(there || asked[i] % 3 != 0) << i;
   }
 }
 

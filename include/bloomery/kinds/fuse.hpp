@@ -85,7 +85,8 @@ class fuse {
       .name = "fuse",
       .summary = "binary fuse: built once from all keys; small, three cache lines a look-up",
       .lines = "3",
-      .cell_bits = 8};
+      .cell_bits = 8,
+      .built_at_once = true};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     const auto sized = sizing::size_fuse(request, layout);
@@ -325,5 +326,7 @@ inline result<fuse> fuse::view(const stored_shape& shape, std::span<const std::b
   filter.keys_ = shape.keys;
   return filter;
 }
+
+static_assert(contiguous_kind<fuse> && static_kind<fuse> && lookup_kind<fuse>);
 
 }  // namespace bloomery
