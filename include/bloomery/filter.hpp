@@ -129,7 +129,7 @@ class filter {
   // Bit i of the mask (bit i % 64 of word i / 64) answers key i; the mask holds mask_words(keys.size()) words.
   template <class Key>
   void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept {
-    if constexpr (stream_kind<K>) {
+    if constexpr (stream_asked_kind<K>) {
       if (!wide()) return kind_.may_contain_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys}, mask);
     }
     for_each_group(

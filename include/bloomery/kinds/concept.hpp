@@ -243,10 +243,13 @@ struct next_archetype {
   const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept;
 };
 template <class K>
-concept stream_kind = filter_kind<K> &&
-    requires(K filter, const K constant, const next_archetype& next, std::size_t count, std::span<std::uint64_t> mask) {
-  { filter.insert_stream(count, next) } -> std::same_as<std::uint64_t>;
+concept stream_asked_kind = filter_kind<K> &&
+    requires(const K constant, const next_archetype& next, std::size_t count, std::span<std::uint64_t> mask) {
   constant.may_contain_stream(count, next, mask);
+};
+template <class K>
+concept stream_kind = stream_asked_kind<K> && requires(K filter, const next_archetype& next, std::size_t count) {
+  { filter.insert_stream(count, next) } -> std::same_as<std::uint64_t>;
 };
 
 // Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of digests

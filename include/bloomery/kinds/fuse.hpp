@@ -106,7 +106,7 @@ class fuse {
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
   }
-  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  // The same with digests that are made as they are needed: see stream_asked_kind in kinds/concept.hpp.
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
     const kernels::digest_feed feed(next);
@@ -327,6 +327,6 @@ inline result<fuse> fuse::view(const stored_shape& shape, std::span<const std::b
   return filter;
 }
 
-static_assert(contiguous_kind<fuse> && static_kind<fuse> && lookup_kind<fuse>);
+static_assert(contiguous_kind<fuse> && static_kind<fuse> && stream_asked_kind<fuse> && lookup_kind<fuse>);
 
 }  // namespace bloomery
