@@ -9,6 +9,8 @@
 #pragma once
 
 #include <bloomery/core/error.hpp>
+#include <cstddef>
+#include <cstdint>
 #include <string_view>
 #include <tl/expected.hpp>
 
@@ -33,5 +35,11 @@ inline failure fail_number(errc code, double value, std::array<std::uint64_t, 4>
 // Expected outcomes of an insert. `inserted`: the key was surely absent before. `present`: it was there, or collides with
 // what was; sets are as they were, and kinds that count have counted it. `full`: it is not in the filter.
 enum class insert_result : std::uint8_t { inserted, present, full };
+
+// What became of a batch that stops at the first digest that does not fit.
+struct batch_outcome {
+  std::size_t taken = 0;       // digests from the front of the batch that the filter holds now
+  std::uint64_t inserted = 0;  // those of them that changed something
+};
 
 }  // namespace bloomery

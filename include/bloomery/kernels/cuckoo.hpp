@@ -31,6 +31,7 @@
 #include <bloomery/kernels/digest_feed.hpp>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 
 namespace bloomery::kernels {
 
@@ -360,75 +361,64 @@ unsigned cuckoo_erase(const Editor& table, const cuckoo_key& key) noexcept {
   return there;
 }
 
-// Calls prepare(i, digest) for every digest and then use(first, count) for groups of 64 of them, each group when the memory of
-// the next one has been sent for. `use` returns false to end.
-template <class Prepare, class Use>
-void cuckoo_groups(std::size_t count, const digest_feed& next, Prepare&& prepare, Use&& use) noexcept {
+enum class cuckoo_access : std::uint8_t { read, write };
+
+// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has been
+// sent for. `use` returns false to end.
+template <cuckoo_access Access, class Table, class Use>
+void cuckoo_groups(const Table& table, std::size_t count, const digest_feed& next, Use&& use) noexcept {
   constexpr std::size_t group = 64;
   std::array<std::uint64_t, group> room;
+  std::array<cuckoo_key, 2 * group> keys;
   for (std::size_t first = 0; first < count + group; first += group) {
     if (first < count) {
       const std::size_t size = count - first < group ? count - first : group;
       const std::uint64_t* digests = next(first, size, room.data());
-      for (std::size_t i = 0; i < size; ++i) prepare(first + i, digests[i]);
+      for (std::size_t i = 0; i < size; ++i) {
+        const cuckoo_key key = table.key(digests[i]);
+        if constexpr (Access == cuckoo_access::write) {
+          table.send_for_write(key.first);
+          table.send_for_write(key.other);
+        } else {
+          table.send_for(key.first);
+          table.send_for(key.other);
+        }
+        keys[first % keys.size() + i] = key;
+      }
     }
     if (first == 0) continue;
     const std::size_t before = first - group;
-    if (!use(before, count - before < group ? count - before : group)) return;
+    const std::size_t size = count - before < group ? count - before : group;
+    if (!use(before, std::span<const cuckoo_key>(keys).subspan(before % keys.size(), size))) return;
   }
 }
 
 template <class Table>
 void cuckoo_ask(const Table& given, std::size_t count, const digest_feed& next, std::uint64_t* mask) noexcept {
   const Table table = given;
-  std::array<cuckoo_key, 128> keys;
-  cuckoo_groups(
-      count, next,
-      [&](std::size_t i, std::uint64_t digest) {
-        const cuckoo_key key = table.key(digest);
-        table.send_for(key.first);
-        table.send_for(key.other);
-        keys[i % 128] = key;
-      },
-      [&](std::size_t first, std::size_t size) {
-        std::uint64_t answers = 0;
-        for (std::size_t i = 0; i < size; ++i) {
-          answers |= std::uint64_t{table.contains(keys[(first + i) % 128])} << i;
-        }
-        mask[first / 64] = answers;
-        return true;
-      });
+  cuckoo_groups<cuckoo_access::read>(table, count, next, [&](std::size_t first, std::span<const cuckoo_key> keys) {
+    std::uint64_t answers = 0;
+    for (std::size_t i = 0; i < keys.size(); ++i) answers |= std::uint64_t{table.contains(keys[i])} << i;
+    mask[first / 64] = answers;
+    return true;
+  });
 }
-
-struct cuckoo_batch {
-  std::size_t taken = 0;
-  std::uint64_t inserted = 0;
-};
 
 // In their order, so that what is moved where is the same as one by one.
 template <class Editor>
-cuckoo_batch cuckoo_insert_many(const Editor& given, cuckoo_copies copies, std::size_t count,
-                                const digest_feed& next) noexcept {
+batch_outcome cuckoo_insert_many(const Editor& given, cuckoo_copies copies, std::size_t count,
+                                 const digest_feed& next) noexcept {
   const Editor table = given;
-  std::array<cuckoo_key, 128> keys;
-  cuckoo_batch done;
-  cuckoo_groups(
-      count, next,
-      [&](std::size_t i, std::uint64_t digest) {
-        const cuckoo_key key = table.key(digest);
-        table.send_for_write(key.first);
-        table.send_for_write(key.other);
-        keys[i % 128] = key;
-      },
-      [&](std::size_t first, std::size_t size) {
-        for (std::size_t i = 0; i < size; ++i) {
-          const insert_result outcome = cuckoo_insert(table, keys[(first + i) % 128], copies);
-          if (outcome == insert_result::full) return false;
-          done.inserted += outcome == insert_result::inserted ? 1 : 0;
-          ++done.taken;
-        }
-        return true;
-      });
+  batch_outcome done;
+  cuckoo_groups<cuckoo_access::write>(table, count, next, [&](std::size_t /*first*/, std::span<const cuckoo_key> keys) {
+    for (const cuckoo_key& key : keys) {
+      const insert_result outcome = cuckoo_insert(table, key, copies);
+      if (outcome == insert_result::full) return false;
+      done.inserted += outcome == insert_result::inserted ? 1 : 0;
+      ++done.taken;
+    }
+    return true;
+  });
   return done;
 }
 

@@ -208,10 +208,6 @@ concept expiring = filter_kind<K> && requires(const K constant) {
 
 // Kinds with an end: `insert` may say full, and the filter is then as it was before. A batch stops at the first digest that
 // does not fit; those before it are in.
-struct batch_outcome {
-  std::size_t taken = 0;       // digests from the front of the batch that the filter holds now
-  std::uint64_t inserted = 0;  // those of them that changed something
-};
 template <class K>
 concept bounded_kind = filter_kind<K> && requires(K filter, std::span<const std::uint64_t> digests) {
   { filter.insert_until_full(digests) } -> std::same_as<batch_outcome>;

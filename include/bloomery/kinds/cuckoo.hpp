@@ -273,10 +273,10 @@ class cuckoo {
     return mode_ == cuckoo_mode::set ? kernels::cuckoo_copies::drop : kernels::cuckoo_copies::keep;
   }
   batch_outcome insert_many(std::size_t count, const kernels::digest_feed& feed) noexcept {
-    const auto done =
+    const batch_outcome done =
         slots_.edit([&](const auto& table) { return kernels::cuckoo_insert_many(table, copies(), count, feed); });
     keys_ += done.inserted;
-    return {done.taken, done.inserted};
+    return done;
   }
   void set_geometry(const stored_shape& shape) noexcept;
 
