@@ -110,19 +110,24 @@ class filter {
     if constexpr (stream_kind<K>) {
       if (!wide()) return kind_.insert_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys});
     }
-    std::uint64_t inserted = 0;
-    for_each_group(keys, [&](auto digests, std::size_t /*first*/) { inserted += kind_.insert_batch(digests); });
-    return inserted;
+    if constexpr (bounded_kind<K>) {
+      return insert_until_full(keys).inserted;
+    } else {
+      std::uint64_t inserted = 0;
+      for_each_group(keys, [&](auto digests, std::size_t /*first*/) { inserted += kind_.insert_batch(digests); });
+      return inserted;
+    }
   }
-  // The same for kinds with an end: stops at the first key that does not fit, with the keys before it inserted.
+  // The same for kinds with an end: stops at the first key that does not fit, with the keys before it inserted. Keys behind
+  // the group of that one are not hashed.
   template <class Key>
   batch_outcome insert_until_full(std::span<const Key> keys) noexcept requires bounded_kind<K> {
     batch_outcome all;
-    for_each_group(keys, [&](auto digests, std::size_t first) {
-      if (all.taken != first) return;
-      const batch_outcome group_outcome = kind_.insert_until_full(digests);
-      all.taken += group_outcome.taken;
-      all.inserted += group_outcome.inserted;
+    for_each_group(keys, [&](auto digests, std::size_t /*first*/) {
+      const batch_outcome some = kind_.insert_until_full(digests);
+      all.taken += some.taken;
+      all.inserted += some.inserted;
+      return some.taken == digests.size();
     });
     return all;
   }
@@ -256,6 +261,7 @@ class filter {
     }
     return f(digest(key));
   }
+  // Calls f(digests, index of the first) for group after group; an f that returns false ends that.
   template <class Key, class F>
   void for_each_group(std::span<const Key> keys, F&& f) const noexcept {
     if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
@@ -273,7 +279,12 @@ class filter {
       } else {
         kernels::digest_source<H, Key>{hash_, keys}(first, size, digests.data());
       }
-      f(std::span<const Digest>(digests).first(size), first);
+      const auto made = std::span<const Digest>(digests).first(size);
+      if constexpr (std::is_void_v<decltype(f(made, first))>) {
+        f(made, first);
+      } else if (!f(made, first)) {
+        return;
+      }
     }
   }
 

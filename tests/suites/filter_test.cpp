@@ -70,6 +70,34 @@ TEST(KeyedBoundedFilter, ABatchThatStopsHoldsWhatItTook) {
   check(filter<cuckoo>::make({.keys = 1000, .fpr = 0.01}));
 }
 
+struct counting_hash {
+  static constexpr hash_info info = {.id = 0xffff, .name = "counting", .bits = 64, .seed_bits = 0, .summary = ""};
+  static inline std::uint64_t calls = 0;
+  std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
+    ++calls;
+    return xxh3{}(bytes, size);
+  }
+};
+
+TEST(KeyedBoundedFilter, KeysBehindTheOneThatDoesNotFitAreNotHashed) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 20'000; ++i) keys.push_back(std::to_string(i));
+  constexpr std::uint64_t group = 512;
+  const auto check = [&](auto seen, auto again) {
+    counting_hash::calls = 0;
+    const batch_outcome outcome = seen->insert_until_full(std::span<const std::string>(keys));
+    EXPECT_GE(outcome.taken, 1000U);
+    EXPECT_GT(counting_hash::calls, outcome.taken);
+    EXPECT_LE(counting_hash::calls, outcome.taken + group);
+    EXPECT_EQ(again->insert_batch(std::span<const std::string>(keys)), outcome.inserted);
+    EXPECT_TRUE(seen->kind() == again->kind());
+  };
+  const filter_params fixed{.keys = 1000, .fpr = 0.01, .mode = "fixed"};
+  check(filter<scalable, counting_hash>::make(fixed), filter<scalable, counting_hash>::make(fixed));
+  const filter_params usual{.keys = 1000, .fpr = 0.01};
+  check(filter<cuckoo, counting_hash>::make(usual), filter<cuckoo, counting_hash>::make(usual));
+}
+
 TYPED_TEST(KeyedFilter, SelectionsAgreeWithMasks) {
   auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
   std::vector<int> keys(1500);
