@@ -35,8 +35,8 @@ struct kind_subject {
   [[nodiscard]] std::uint64_t memory_bytes() const { return filter.memory_bytes(); }
 };
 
-// A kind with a hash, which takes keys.
-template <dynamic_kind K, class Key, hash_function H = xxh3>
+// A kind with a hash, which takes keys; from many threads at once, too, if that is wanted: it is a lot of code.
+template <dynamic_kind K, class Key, hash_function H = xxh3, bool Threads = false>
 struct filter_subject {
   using key = Key;
   bloomery::filter<K, H> filter;
@@ -44,11 +44,13 @@ struct filter_subject {
   void clear() { filter.kind().clear(); }
   void insert(const Key& each) { filter.insert(each); }
   void insert_batch(std::span<const Key> keys) { filter.insert_batch(keys); }
-  void insert_shared(std::span<const Key> keys) requires concurrent_kind<K> {
+  void insert_shared(std::span<const Key> keys) requires concurrent_kind<K> && Threads {
     auto writer = filter.concurrent();
     writer.insert_batch(keys);
   }
-  void insert_parallel(std::span<const Key> keys, unsigned threads) { parallel::insert_batch(filter, keys, threads); }
+  void insert_parallel(std::span<const Key> keys, unsigned threads) requires Threads {
+    parallel::insert_batch(filter, keys, threads);
+  }
   [[nodiscard]] bool may_contain(const Key& each) const { return filter.may_contain(each); }
   template <class F>
   std::uint64_t with_lookup(F&& f) const {
@@ -108,7 +110,7 @@ struct built_filter_subject {
 template <dynamic_kind K>
 result<timed_case> make_dynamic_case(const case_size& size, const hasher& hash,
                                      std::shared_ptr<const key_source> source) {
-  auto filter = K::make({.keys = size.keys, .fpr = size.fpr});
+  auto filter = K::make({.keys = size.keys, .fpr = size.fpr, .layout = size.layout});
   if (!filter) return fail(filter.error());
   const unsigned digest_bits = filter->shape().digest_bits;
   auto feed = std::make_unique<digest_feed>(std::move(source), hash, digest_bits);
@@ -137,16 +139,18 @@ result<timed_case> make_kind_case(const case_size& size, const hasher& hash,
     }
   }
   if constexpr (static_kind<K>) {
-    if (auto plan = K::plan({.keys = size.keys, .fpr = size.fpr}); !plan) return fail(plan.error());
-    return timed_case(std::make_unique<contender_of<built_kind_subject<K>>>(built_kind_subject<K>{{.fpr = size.fpr}}),
+    if (auto plan = K::plan({.keys = size.keys, .fpr = size.fpr}, size.layout); !plan) return fail(plan.error());
+    built_kind_subject<K> subject{{.fpr = size.fpr, .layout = size.layout}};
+    return timed_case(std::make_unique<contender_of<built_kind_subject<K>>>(std::move(subject)),
                       std::make_unique<digest_feed>(std::move(source), hash, 64U), size.keys);
   } else {
     return make_dynamic_case<K>(size, hash, std::move(source));
   }
 }
 
-// What takes keys of this type; `params` may also give bits per key, a layout, or where memory comes from.
-template <filter_kind K, hash_function H = xxh3>
+// What takes keys of this type, also from many threads at once; `params` may also give bits per key, a layout, or where
+// memory comes from.
+template <filter_kind K, hash_function H = xxh3, bool Threads = true>
 result<std::unique_ptr<contender>> make_filter_contender(const filter_params& params, const key_type& type,
                                                          const H& hash = {}) {
   const auto contender_with = [&](auto make_subject) -> std::unique_ptr<contender> {
@@ -163,7 +167,7 @@ result<std::unique_ptr<contender>> make_filter_contender(const filter_params& pa
     auto made = filter<K, H>::make(params, hash);
     if (!made) return fail(made.error());
     return contender_with([&](auto tag) {
-      using subject = filter_subject<K, typename decltype(tag)::type, H>;
+      using subject = filter_subject<K, typename decltype(tag)::type, H, Threads>;
       return std::make_unique<contender_of<subject>>(subject{std::move(*made)});
     });
   }
@@ -171,7 +175,7 @@ result<std::unique_ptr<contender>> make_filter_contender(const filter_params& pa
 
 template <filter_kind K>
 result<timed_case> make_filter_case(const case_size& size, const key_type& type) {
-  auto made = make_filter_contender<K>({.keys = size.keys, .fpr = size.fpr}, type);
+  auto made = make_filter_contender<K, xxh3, false>({.keys = size.keys, .fpr = size.fpr, .layout = size.layout}, type);
   if (!made) return fail(made.error());
   return timed_case(std::move(*made), feed_of(type, size.keys), size.keys);
 }

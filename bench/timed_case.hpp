@@ -19,6 +19,7 @@
 #include <bloomery/core/binomial.hpp>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@ enum class ask_for : std::uint8_t { absent, present };
 struct case_size {
   std::uint64_t keys = 0;
   double fpr = 0;
+  std::string_view layout{};  // the usual one without it
 };
 
 // How often absent keys were claimed to be present.

@@ -112,7 +112,7 @@ std::vector<kind_plan> plan_kinds(const bench_request& request) {
 
 outcome<void> check_plans(const std::vector<kind_plan>& plans) {
   for (const kind_plan& each : plans) {
-    const auto plan = plan_kind(*each.kind, {.keys = each.size.keys, .fpr = each.size.fpr});
+    const auto plan = plan_kind(*each.kind, {.keys = each.size.keys, .fpr = each.size.fpr}, each.size.layout);
     if (!plan) return fail_parameter(plan.error());
     if (auto fits = check_memory(plan->memory_bytes); !fits) return fits;
   }
@@ -188,9 +188,13 @@ std::vector<const kind_info*> kinds_for_hashes(const bench_request& request) {
   return {request.kind};
 }
 
+result<size_plan> plan_hash_filter(const kind_info& kind, const bench_request& request) {
+  return plan_kind(kind, {.keys = request.hash_size.keys, .fpr = request.hash_size.fpr}, request.hash_size.layout);
+}
+
 std::string refusal(const hash_info& hash, const bench_request& request, const std::vector<const kind_info*>& kinds) {
   for (const kind_info* kind : kinds) {
-    const auto plan = plan_kind(*kind, {.keys = request.hash_size.keys, .fpr = request.hash_size.fpr});
+    const auto plan = plan_hash_filter(*kind, request);
     if (!plan) continue;
     const auto fits = check_hash_bits(hash, plan->keys, plan->fpr, plan->digest_bits);
     if (!fits) return std::string(describe(fits.error()).view());
@@ -231,7 +235,7 @@ unsigned threads_with_memory(const bench_request& request, const std::vector<has
   std::uint64_t bytes = 1;
   for (const hash_row& row : rows) {
     for (const hash_cell& cell : row.cells) {
-      const auto plan = plan_kind(*cell.kind, {.keys = request.hash_size.keys, .fpr = request.hash_size.fpr});
+      const auto plan = plan_hash_filter(*cell.kind, request);
       if (plan) bytes = std::max(bytes, plan->memory_bytes);
     }
   }
@@ -291,6 +295,8 @@ outcome<bench_request> bench_request::from(const options& given) {
             ? fmt::format("kind {} takes integer keys and hash identity, not {}", out.kind->name, out.hash->name)
             : fmt::format("hash identity is for kinds of integer keys, not for {}", out.kind->name));
   }
+  const std::string_view layout = given.text(flag::layout);
+  if (!layout.empty() && out.kind == nullptr) return fail_usage("--layout belongs to a kind: give that with --kind");
   out.quick = given.has(flag::quick);
   out.effort = out.quick ? quick_effort : usual_effort;
   const double fpr = given.real(flag::fpr).value_or(bench_fpr);
@@ -303,10 +309,11 @@ outcome<bench_request> bench_request::from(const options& given) {
     // Without a rate, a far smaller one too, at one size.
     if (!given.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, bench_fpr / 100});
   }
+  for (bench::case_size& each : out.sizes) each.layout = layout;
   constexpr std::uint64_t usual_keyed = 1'000'000;
-  out.keyed_size = {given.count(flag::capacity).value_or(out.quick ? out.sizes.back().keys : usual_keyed), fpr};
+  out.keyed_size = {given.count(flag::capacity).value_or(out.quick ? out.sizes.back().keys : usual_keyed), fpr, layout};
   const std::uint64_t hash_keys = given.count(flag::capacity).value_or(out.quick ? 20'000 : 100'000);
-  out.hash_size = {out.hash == nullptr ? std::min(hash_keys, most_hash_keys) : hash_keys, fpr};
+  out.hash_size = {out.hash == nullptr ? std::min(hash_keys, most_hash_keys) : hash_keys, fpr, layout};
   // Enough that so many false positives are to be expected, within reason.
   const double expected = out.quick ? 400 : 2000;
   constexpr double most_probes = 2'000'000;

@@ -32,6 +32,7 @@ struct bench_request {
   bench::effort effort{};
   std::uint64_t hash_probes = 0;
 
+  // Its layouts are texts of `given`.
   static outcome<bench_request> from(const options& given);
 };
 

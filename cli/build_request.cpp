@@ -78,8 +78,10 @@ outcome<build_request> build_request::from(const options& given) {
   if (given.has(flag::growth) && !request.kind_->growth_factor) {
     return fail_usage(fmt::format("kind {} has no growth factor: leave --growth out", kind));
   }
-  if (request.kind_->grows && given.text(flag::mode) == "fixed" && !given.has(flag::capacity)) {
-    return fail_usage("mode fixed takes as many keys as it is made for: give their number with -n");
+  const std::string_view fixed_mode = request.kind_->fixed_mode;
+  if (!fixed_mode.empty() && given.text(flag::mode) == fixed_mode && !given.has(flag::capacity)) {
+    return fail_usage(
+        fmt::format("mode {} takes as many keys as it is made for: give their number with -n", fixed_mode));
   }
   if (given.has(flag::fpr) && given.has(flag::bits_per_key)) {
     return fail_usage("-p and --bits-per-key contradict each other: give one");
@@ -113,14 +115,15 @@ outcome<void> build_request::take_window(const options& given) {
                                   given.has(flag::window) ? "window" : "generations"));
   }
   if (const auto generations = given.count(flag::generations)) {
-    if (!layout_.empty() && layout_ != "rotating") {
-      return fail_usage(fmt::format("--generations is for layout rotating and not for {}: give one", layout_));
+    if (!layout_.empty() && layout_ != kind_->generations_layout) {
+      return fail_usage(
+          fmt::format("--generations is for layout {} and not for {}: give one", kind_->generations_layout, layout_));
     }
-    if (*generations < window_layout::min_generations || *generations > window_layout::max_generations) {
+    if (*generations < kind_->min_generations || *generations > kind_->max_generations) {
       return fail_usage(fmt::format("--generations: {} is not usable: give {} to {}", *generations,
-                                    window_layout::min_generations, window_layout::max_generations));
+                                    kind_->min_generations, kind_->max_generations));
     }
-    layout_ = fmt::format("rotating{}", *generations);
+    layout_ = fmt::format("{}{}", kind_->generations_layout, *generations);
   }
   const std::string_view text = given.text(flag::window);
   if (!given.has(flag::window)) return {};

@@ -3,10 +3,12 @@
 #include <fmt/core.h>
 #include <getopt.h>
 
+#include <algorithm>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/kinds.hpp>
 
 #include "cli/numbers.hpp"
+#include "cli/text.hpp"
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
@@ -27,10 +29,10 @@ constexpr std::array rows = {
              "false-positive rate at that number of keys: 0.01, 1% or 1/100", on_build | on_plan | on_dedup | on_bench, size},
     flag_row{flag::kind, "kind", "", type::kind_name, "KIND", "",
              "kind of filter; see 'bloomery kinds'", on_build | on_plan | on_bench, size},
-    flag_row{flag::layout, "layout", "", type::text, "LAYOUT", "",
-             "layout: split64 or split32 (Parquet's) for kind blocked, spread or line (faster) for counting, slots16, slots24 or slots32 for growing, window, slots4, slots2 or sorted for cuckoo, also with a width (slots4:12), or redis (RedisBloom's), stamped or rotating (smaller) for window, split64 or redis (RedisBloom's) for scalable", on_build | on_plan, size},
-    flag_row{flag::mode, "mode", "", type::text, "MODE", "",
-             "mode of kinds growing and cuckoo: multiset (counts and erases) or set (stores equal keys once); of scalable: scaling, or fixed (refuses keys beyond -n)", on_build, size},
+    flag_row{flag::layout, "layout", "", type::layout, "LAYOUT", "",
+             "layout, of kinds that have several, the usual one first", on_build | on_plan | on_bench, size},
+    flag_row{flag::mode, "mode", "", type::mode, "MODE", "",
+             "mode, of kinds that have several, the usual one first: a multiset counts and erases, a set stores equal keys once, fixed refuses keys beyond -n", on_build, size},
     flag_row{flag::growth, "growth", "", type::positive, "FACTOR", "",
              "kind scalable: how many times as large as the one before a new link is; 2 without it", on_build, size},
     flag_row{flag::bits_per_key, "bits-per-key", "", type::real, "B", "",
@@ -159,13 +161,15 @@ std::vector<std::string_view> names_of(List list) {
   return names;
 }
 
-std::vector<std::string_view> split_words(std::string_view words) {
+// The words of all kinds, each once.
+std::vector<std::string_view> words_of_kinds(type which) {
   std::vector<std::string_view> out;
-  while (!words.empty()) {
-    const std::size_t end = std::min(words.find(' '), words.size());
-    out.push_back(words.substr(0, end));
-    words.remove_prefix(std::min(end + 1, words.size()));
-  }
+  for_each_type(kind_list{}, [&](auto tag) {
+    const kind_info& kind = decltype(tag)::type::info;
+    for (const std::string_view word : which == type::layout ? layout_names(kind) : words_in(kind.modes)) {
+      if (std::find(out.begin(), out.end(), word) == out.end()) out.push_back(word);
+    }
+  });
   return out;
 }
 
@@ -243,13 +247,39 @@ std::string_view group_title(flag_group group) {
 std::vector<std::string_view> words_of(const flag_row& row) {
   if (row.type == type::kind_name) return names_of(kind_list{});
   if (row.type == type::hash_name) return names_of(hash_list{});
-  return split_words(row.choices);
+  if (row.type == type::layout || row.type == type::mode) return words_of_kinds(row.type);
+  return words_in(row.choices);
+}
+
+std::string help_of(const flag_row& row) {
+  std::string text(row.help);
+  if (row.type != type::layout && row.type != type::mode) return text;
+  std::string_view before = " (";
+  for_each_type(kind_list{}, [&](auto tag) {
+    const kind_info& kind = decltype(tag)::type::info;
+    std::string words;
+    for (const std::string_view word : words_in(row.type == type::layout ? kind.layouts : kind.modes)) {
+      words.append(words.empty() ? "" : ", ").append(word);
+    }
+    if (words.empty()) return;
+    text.append(fmt::format("{}{}: {}", before, kind.name, words));
+    before = "; ";
+  });
+  return text.append(")");
+}
+
+std::vector<std::string_view> layout_names(const kind_info& kind) {
+  std::vector<std::string_view> names = words_in(kind.layouts);
+  for (std::string_view& name : names) name = name.substr(0, name.find('['));
+  return names;
 }
 
 outcome<void> options::convert(const flag_row& row, value& to) {
   switch (row.type) {
     case type::none:
     case type::text:
+    case type::layout:  // a kind knows its own, and says so
+    case type::mode:
       return {};
     case type::file:
       if (to.text.empty()) return fail_usage(fmt::format("{}: the name is empty: give a file", shown(row)));

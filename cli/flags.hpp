@@ -20,6 +20,10 @@
 
 #include "cli/problem.hpp"
 
+namespace bloomery {
+struct kind_info;
+}
+
 namespace bloomery::cli {
 
 struct verb;
@@ -120,6 +124,8 @@ enum class value_type : std::uint8_t {
   choice,     // one of the words in `choices`
   kind_name,  // one of kinds.hpp
   hash_name,  // one of hash/list.hpp
+  layout,     // what the kind knows; words are those of all kinds
+  mode,       // the same
 };
 
 enum class flag_group : std::uint8_t { size, hashing, output, selection, keys, general, count_ };
@@ -140,6 +146,10 @@ std::span<const flag_row> flag_table();
 std::string_view group_title(flag_group group);
 // The words that the value of an option may be; empty when it is no choice of words.
 std::vector<std::string_view> words_of(const flag_row& row);
+// The help of an option; where each kind has words of its own, with these.
+std::string help_of(const flag_row& row);
+// The layouts of a kind without what may follow their names.
+std::vector<std::string_view> layout_names(const kind_info& kind);
 
 class options {
  public:

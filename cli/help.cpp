@@ -87,7 +87,7 @@ void add_option(std::string& out, const flag_row& row) {
     at = 0;
   }
   out.append(help_column - at, ' ');
-  std::string text(row.help);
+  std::string text = help_of(row);
   if (!row.choices.empty()) {
     text.append(" (");
     for (const char c : row.choices) text.append(c == ' ' ? ", " : std::string(1, c));

@@ -140,10 +140,10 @@ void write_option(std::string& out, const flag_row& row) {
   out.append(fmt::format("Fl -{}", row.name));
   if (!row.value.empty()) out.append(" Ar ").append(row.value);
   out.append("\n");
-  std::string text(row.help);
+  std::string text = help_of(row);
   std::string words;
   for (const std::string_view word : words_of(row)) words.append(words.empty() ? "" : ", ").append(word);
-  if (!words.empty()) text.append(fmt::format(" ({})", words));
+  if (!words.empty() && text == row.help) text.append(fmt::format(" ({})", words));
   add_text(out, text);
 }
 

@@ -5,8 +5,20 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace bloomery::cli {
+
+// What stands between blanks.
+inline std::vector<std::string_view> words_in(std::string_view text) {
+  std::vector<std::string_view> out;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find(' '), text.size());
+    out.push_back(text.substr(0, end));
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
 
 // `first` and the text behind it, broken between words at `columns`; further lines stand under the text. Ends with a
 // newline.

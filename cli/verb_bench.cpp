@@ -43,6 +43,7 @@ json as_json(const kind_row& row) {
   json out = {
       {"kind", row.kind->name}, {"keys", row.size.keys},           {"fpr", row.kind->exact ? 0.0 : row.size.fpr},
       {"hash", row.hash->name}, {"memory_bytes", of.memory_bytes}, {"bits_per_key", of.bits_per_key}};
+  if (!row.size.layout.empty()) out["layout"] = row.size.layout;
   out["ns_per_key"] = times_as_json(of);
   out.update(as_json(of.absent, row.kind->exact ? 0.0 : row.size.fpr));
   return out;
@@ -302,7 +303,8 @@ outcome<int> run(const options& given) {
     out.write_json(as_json(*report, *request));
   } else {
     const painter paint(given, STDOUT_FILENO);
-    out.write(fmt::format("{}\n\n", report->machine));
+    const std::string_view layout = request->keyed_size.layout;
+    out.write(fmt::format("{}{}{}\n\n", report->machine, layout.empty() ? "" : "; layout ", layout));
     write_kinds(out, paint, *report);
     if (!report->keys.empty()) write_keys(out, paint, *report);
     if (!report->floors.empty()) write_floors(out, paint, *report);
@@ -318,6 +320,7 @@ constexpr std::array examples = {
     example{"bloomery bench", "all kinds and hashes, in about ten seconds"},
     example{"bloomery bench --quick --plot", "rougher, in about one, with ns per key against size"},
     example{"bloomery bench --kind blocked -n 100M -p 0.1%", "one kind at one size"},
+    example{"bloomery bench --kind cuckoo --layout slots4:12", "another layout than the usual one"},
     example{"bloomery bench --json | jq '.hashes[].rates[] | select(.broken)'", "hashes that break the promise"},
 };
 
@@ -333,7 +336,8 @@ const verb bench_verb = {
         "Measures each kind at several sizes: nanoseconds per key to add, and to ask for absent and for present keys, "
         "in batches and one by one (latency: each look-up waits for the answer before), bits per key, and the "
         "false-positive rate on random keys. Hashing is not in these times. "
-        "-n, -p and --kind narrow the table down; --hash changes the hash of the keys.\n\n"
+        "-n, -p and --kind narrow the table down; with --kind, --layout chooses one of its layouts; --hash changes the "
+        "hash of the keys.\n\n"
         "Then the kind (blocked without --kind) with keys that it hashes in the same call: integers, 16 bytes, URLs. "
         "And the floor: the time to read one random line of 64 bytes from memory of the filters' sizes, overlapping "
         "(batch), each after the one before (latency), and on all threads, with huge pages and without.\n\n"

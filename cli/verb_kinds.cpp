@@ -9,6 +9,7 @@
 
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
+#include "cli/text.hpp"
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
@@ -64,6 +65,8 @@ nlohmann::ordered_json as_json() {
     kind["expires"] = line.info->expires;
     kind["built_at_once"] = line.info->built_at_once;
     kind["integer_keys"] = line.info->integer_keys;
+    kind["layouts"] = layout_names(*line.info);
+    kind["modes"] = words_in(line.info->modes);
     list.push_back(std::move(kind));
   });
   return {{"kinds", std::move(list)}};

@@ -198,6 +198,26 @@ TEST_F(Bench, WrongUsageIsRefused) {
   }
 }
 
+TEST_F(Bench, ALayoutOfTheKindIsMeasuredWhereItIsAskedFor) {
+  const std::vector<std::string> quick = {"bench", "--json", "--quick", "--kind", "counting", "-n", "20k"};
+  const auto with = [&](const std::string& layout) {
+    std::vector<std::string> all = quick;
+    all.insert(all.end(), {"--layout", layout});
+    return json_of(all);
+  };
+  const auto usual = json_of(quick)["kinds"][0];
+  EXPECT_FALSE(usual.contains("layout"));
+  const auto spread = with("spread")["kinds"][0];
+  const auto line = with("line");
+  EXPECT_EQ(line["kinds"][0]["layout"], "line");
+  EXPECT_EQ(spread["memory_bytes"], usual["memory_bytes"]);
+  EXPECT_GT(line["kinds"][0]["memory_bytes"], usual["memory_bytes"]);
+  for (const auto& row : line["keyed"]) EXPECT_EQ(row["bits_per_key"], line["kinds"][0]["bits_per_key"]);
+  expect_error({"bench", "--layout", "line"}, "bloomery: bench: --layout belongs to a kind: give that with --kind");
+  expect_error({"bench", "--kind", "counting", "--layout", "round"},
+               "bloomery: bench: kind counting has the layouts spread and line");
+}
+
 // ---- the measuring code ----------------------------------------------------------------------------------------------
 
 // Spreads keys over a few thousand digests only.

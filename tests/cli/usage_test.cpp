@@ -1,4 +1,6 @@
 // Wrong and right command lines: what every verb has in common.
+#include <sstream>
+
 #include "cli/tool_box.hpp"
 #include "cli/verb.hpp"
 
@@ -188,6 +190,25 @@ TEST_F(Usage, KindsListsEachKindOnALineAndAsJson) {
   EXPECT_NEAR(kinds[0]["bits_per_key_at_1_percent"].get<double>(), 9.59, 0.02);
   EXPECT_EQ(kinds[2]["exact"], true);
   EXPECT_TRUE(kinds[2]["bits_per_key_at_1_percent"].is_null());
+  EXPECT_EQ(kinds[0]["layouts"], nlohmann::json::array());
+  EXPECT_EQ(kinds[1]["layouts"], nlohmann::json::array({"split64", "split32"}));
+  for (const auto& kind : kinds) {
+    if (kind["name"] != "cuckoo") continue;
+    EXPECT_EQ(kind["layouts"], nlohmann::json::array({"window", "slots4", "slots2", "sorted", "redis"}));
+    EXPECT_EQ(kind["modes"], nlohmann::json::array({"multiset", "set"}));
+  }
+}
+
+TEST_F(Usage, HelpHasTheLayoutsAndModesOfEveryKind) {
+  const std::string build = run({"build", "--help"}).out;
+  std::string words;  // however the lines are broken
+  std::istringstream in(build);
+  for (std::string word; in >> word;) words.append(word).append(" ");
+  for (const char* part :
+       {"blocked: split64, split32; ", "counting: spread, line; ", "cuckoo: window[:BITS], slots4[:BITS], ",
+        "window: stamped, rotating[G]", "(scalable: scaling, fixed; growing: multiset, set; "}) {
+    EXPECT_TRUE(contains(words, part)) << part << "\n" << build;
+  }
 }
 
 TEST_F(Usage, ColoursAppearOnlyWhereTheyAreWanted) {

@@ -33,7 +33,8 @@ class blocked {
   static constexpr kind_info info{.id = 2,
                                   .name = "blocked",
                                   .summary = "Bloom filter in one cache line per key: the fastest, and the default",
-                                  .lines = "1"};
+                                  .lines = "1",
+                                  .layouts = "split64 split32"};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<blocked> make(const filter_params& params) noexcept;

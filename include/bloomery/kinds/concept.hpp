@@ -32,10 +32,17 @@ struct kind_info {
   bool wide_digests = false;     // can take 128-bit digests
   unsigned cell_bits = 1;        // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
   bool expires = false;          // forgets its oldest keys
+  std::string_view layouts{};    // as given to --layout, the usual one first, [what may follow a name]; if several
   std::string_view modes{};      // as given to --mode, separated by blanks, the usual one first; most kinds have none
   bool growth_factor = false;    // grows by a factor that the caller may choose
   std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where it is told no number
   bool built_at_once = false;    // from all of its keys, see static_kind; nothing is added to it later
+  // Kinds that grow: the mode in which they hold what they were made for and no more.
+  std::string_view fixed_mode{};
+  // Kinds that expire: the layout whose name a number of generations may follow, and these numbers.
+  std::string_view generations_layout{};
+  unsigned min_generations = 0;
+  unsigned max_generations = 0;
 };
 
 // Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.

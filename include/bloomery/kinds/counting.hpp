@@ -57,7 +57,8 @@ class counting {
       .name = "counting",
       .summary = "Bloom filter of 4-bit counters: erases and counts keys, four times the bits",
       .lines = "k (1 with layout line)",
-      .cell_bits = kernels::counter_bits};
+      .cell_bits = kernels::counter_bits,
+      .layouts = "spread line"};
   static constexpr std::uint64_t most_count = kernels::counter_most;  // means so often or more
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;

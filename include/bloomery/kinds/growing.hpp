@@ -64,6 +64,7 @@ class growing {
                                   .summary = "grows with its keys at a kept rate, one cache line per key; erases",
                                   .lines = "1",
                                   .grows = true,
+                                  .layouts = "slots16 slots24 slots32",
                                   .modes = "multiset set"};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {

@@ -61,9 +61,11 @@ class scalable {
                                   .lines = "1 a link",
                                   .grows = true,
                                   .wide_digests = true,
+                                  .layouts = "split64 redis",
                                   .modes = "scaling fixed",
                                   .growth_factor = true,
-                                  .first_keys = 1000};
+                                  .first_keys = 1000,
+                                  .fixed_mode = "fixed"};
   static constexpr std::uint64_t usual_growth = 2;
   static constexpr std::uint64_t max_growth = 32768;
 

@@ -48,7 +48,11 @@ class window {
                                   .name = "window",
                                   .summary = "forgets: keys expire by number or by time; one cache line per key",
                                   .lines = "1",
-                                  .expires = true};
+                                  .expires = true,
+                                  .layouts = "stamped rotating[G]",
+                                  .generations_layout = "rotating",
+                                  .min_generations = window_layout::min_generations,
+                                  .max_generations = window_layout::max_generations};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     const auto found = window_layout::find(layout);
