@@ -114,7 +114,8 @@ class any_filter {
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept { return self_->bytes(); }
 
   // How many digests changed something. Digests are 64 or 128 bits wide, as digest_bits() says. A kind with an end fails with
-  // errc::full at the first digest that does not fit: number[0] keys are in the filter, number[1] digests were taken.
+  // errc::full at the first digest that does not fit: number[0] keys are in the filter, number[1] digests were taken. A kind
+  // that holds a key so often and no more fails with errc::too_many_copies: it holds number[0] of that one already.
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept { return self_->insert(digests); }
   // Bit i of the mask answers digest i; the mask holds mask_words(digests.size()) words.

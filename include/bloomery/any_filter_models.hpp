@@ -149,8 +149,12 @@ struct in_memory final : filter_model {
       return built_at_once(K::info);
     } else if constexpr (requires { filter.insert_until_full(digests); }) {
       const batch_outcome outcome = filter.insert_until_full(digests);
-      if (outcome.taken != digests.size()) return fail(errc::full, {}, {filter.keys().keys, outcome.taken});
-      return outcome.inserted;
+      if (outcome.taken == digests.size()) return outcome.inserted;
+      error why = make_error(errc::full, {}, {filter.keys().keys});
+      if constexpr (requires { filter.why_full(digests[outcome.taken]); })
+        why = filter.why_full(digests[outcome.taken]);
+      why.number[1] = outcome.taken;
+      return fail(why);
     } else if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {
       return filter.insert_batch(digests);
     }

@@ -40,7 +40,12 @@ TEST_F(Cuckoo, CountsAFewCopiesAndASetTakesAnyNumber) {
   EXPECT_EQ(run({"count", "bag"}, "7\n500\nnot there\n").out, "3\t7\n1\t500\n0\tnot there\n");
   std::string many;
   for (int i = 0; i < 9; ++i) many += "same\n";
-  EXPECT_EQ(run({"build", "-o", "x", "--kind", "cuckoo", "-n", "2000"}, many).code, 2);
+  const ran crowded = run({"build", "-o", "x", "--kind", "cuckoo", "-n", "2000"}, many);
+  EXPECT_EQ(crowded.code, 2);
+  EXPECT_EQ(lines_in(crowded.err), 1U);
+  EXPECT_TRUE(contains(crowded.err,
+                       "the filter has no room for more than 4 copies of a key, and one came more often: use mode set"))
+      << crowded.err;
   EXPECT_FALSE(exists("x"));
   build("set", many + numbers(1, 1000), {"--kind", "cuckoo", "-n", "2000", "--mode", "set"});
   EXPECT_EQ(run({"count", "set"}, "same\n7\n").out, "1\tsame\n1\t7\n");

@@ -269,6 +269,54 @@ TEST(Cuckoo, CopiesOfAKeyHaveRoomInItsTwoBucketsAndNoneBeyond) {
   }
 }
 
+TEST(Cuckoo, TooManyCopiesOfAKeyAreAnotherErrorThanAFullFilter) {
+  const auto spec = hasher::of(xxh3{}).spec();
+  const auto distinct = random_digests(21, 5000);
+  for (const std::string layout : layouts) {
+    const std::uint64_t most = layout == "slots4" || layout == "sorted" ? 8 : 4;
+    auto filter = any_filter::make("cuckoo", {.keys = 1000, .fpr = 0.001, .layout = layout}, spec);
+    ASSERT_TRUE(filter);
+    ASSERT_TRUE(filter->insert(std::span(distinct).first(20)));
+    std::vector<std::uint64_t> copies(most + 3, distinct[19]);
+    copies[0] = distinct[20];
+    const auto refused = filter->insert(copies);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, errc::too_many_copies) << layout;
+    EXPECT_EQ(refused.error().number[0], most) << layout;
+    EXPECT_EQ(refused.error().number[1], most) << "the other key, and all copies but the one that is there";
+    const auto full = filter->insert(std::span(distinct).subspan(100));
+    ASSERT_FALSE(full);
+    EXPECT_EQ(full.error().code, errc::full) << layout;
+    EXPECT_GE(full.error().number[0], 1000U) << layout;
+  }
+}
+
+TEST(Cuckoo, TheSlotsOfAKeyAreCountedWhereItsBucketsMeet) {
+  using kernels::cuckoo_places;
+  const kernels::cuckoo_geometry window{.buckets = 8, .slot_bits = 8, .slots = 2, .form = cuckoo_form::window};
+  EXPECT_EQ(cuckoo_places(window, {.first = 2, .other = 3, .fingerprint = 1}), 3U);
+  EXPECT_EQ(cuckoo_places(window, {.first = 3, .other = 2, .fingerprint = 1}), 3U);
+  EXPECT_EQ(cuckoo_places(window, {.first = 2, .other = 5, .fingerprint = 1}), 4U);
+  const kernels::cuckoo_geometry slots{.buckets = 8, .slot_bits = 8, .slots = 4, .form = cuckoo_form::slots};
+  EXPECT_EQ(cuckoo_places(slots, {.first = 2, .other = 3, .fingerprint = 1}), 8U);
+  const kernels::cuckoo_geometry redis{.buckets = 8, .slot_bits = 8, .slots = 2, .form = cuckoo_form::redis};
+  EXPECT_EQ(cuckoo_places(redis, {.first = 2, .other = 2, .fingerprint = 1}), 2U);
+  EXPECT_EQ(cuckoo_places(redis, {.first = 2, .other = 3, .fingerprint = 1}), 4U);
+  // As an insert finds it, with so few buckets that neighbours are frequent.
+  std::set<std::uint64_t> met;
+  for (const std::uint64_t digest : random_digests(22, 200)) {
+    auto filter = make({.keys = 1, .bits = 21 * 12, .layout = "window:12"});
+    const std::uint64_t places = cuckoo_places(
+        filter.geometry(), kernels::cuckoo_key_of(digest, filter.geometry().buckets, filter.geometry().fingerprints()));
+    std::uint64_t held = 0;
+    while (filter.insert(digest) != insert_result::full) ++held;
+    ASSERT_EQ(held, places);
+    ASSERT_EQ(filter.why_full(digest).code, errc::too_many_copies);
+    met.insert(places);
+  }
+  EXPECT_EQ(met, (std::set<std::uint64_t>{3, 4}));
+}
+
 TEST(Cuckoo, ASetHoldsAKeyOnceAndErasesNothing) {
   auto filter = make({.keys = 1000, .fpr = 0.001, .mode = "set"});
   const auto digests = random_digests(9, 1000);

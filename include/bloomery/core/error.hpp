@@ -67,6 +67,7 @@ enum class errc : std::uint16_t {
   not_keyed,
   merge_breaks_promise,
   bad_growth,
+  too_many_copies,
   count_
 };
 
@@ -136,6 +137,9 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "together they would have a false-positive rate of {t} %, which is more than they promise: use --any-rate to "
       "merge them all the same",
       "growth factor {0} is not usable: give a whole number from 1 to {1}",
+      "the filter has no room for more than {0} copies of a key, and one came more often: use mode set, which takes a "
+      "key "
+      "any number of times, or kind counting",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

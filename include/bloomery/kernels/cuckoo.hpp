@@ -81,6 +81,13 @@ struct cuckoo_key {
   std::uint64_t fingerprint;
 };
 
+// The slots in which the key may lie: those of two buckets, which may be one (redis) or share a slot (window).
+inline unsigned cuckoo_places(const cuckoo_geometry& geometry, const cuckoo_key& key) noexcept {
+  if (geometry.form == cuckoo_form::redis && key.first == key.other) return geometry.slots;
+  const bool neighbours = key.first + 1 == key.other || key.other + 1 == key.first;
+  return 2 * geometry.slots - (geometry.form == cuckoo_form::window && neighbours ? 1 : 0);
+}
+
 inline std::uint64_t cuckoo_other(std::uint64_t bucket, std::uint64_t fingerprint, std::uint64_t buckets) noexcept {
   // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few buckets.
   const std::uint64_t sum = fast_range(fingerprint * fingerprint * cuckoo_multiplier, buckets) | 1U;

@@ -162,6 +162,14 @@ class cuckoo {
     if (slots_.single.low != 0) return slots_.single.contains(payload().data(), digest);
     return slots_.ask([digest](const auto& table) { return table.contains(table.key(digest)); });
   }
+  // Why `insert` says full: all slots in which the key may lie hold it (or keys that look like it), or the filter is full.
+  [[nodiscard]] error why_full(std::uint64_t digest) const noexcept {
+    const std::uint64_t places = slots_.ask([this, digest](const auto& table) -> std::uint64_t {
+      return kernels::cuckoo_places(slots_.geometry, table.key(digest));
+    });
+    if (count(digest) == places) return make_error(errc::too_many_copies, {}, {places});
+    return make_error(errc::full, {}, {keys_});
+  }
   // Whether keys can be erased: an error that says why not. erase itself refuses by false.
   [[nodiscard]] result<void> check_erase() const noexcept {
     if (mode_ == cuckoo_mode::multiset) return {};
