@@ -13,7 +13,7 @@
 //               then build with another seed, or for more keys.
 // Modes         multiset (default): every insert takes a slot, of a key that is there as well: `inserted` says that the key
 //               was surely absent before, `present` that it may have been there. There is room for 8 of one key (4 in the
-//               layouts window and slots2); the next is refused as `full`, however empty the rest is.
+//               layouts window and slots2); the next is refused as `full`, however empty the rest is (why_full tells).
 //               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing can be
 //               erased: the fingerprint may stand for several keys.
 // Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase only

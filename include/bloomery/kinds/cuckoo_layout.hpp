@@ -1,7 +1,7 @@
 // kinds/cuckoo_layout.hpp: the layouts of kind cuckoo, how full they get, and their sizes.
 //
 // How full. With random keys an insert first finds no room at these shares of the slots: the mean, and the worst of 20
-// fillings (2 for 1e8 keys); tests/kinds/cuckoo_test.cpp measures them again.
+// fillings (2 for 1e8 keys); tests/kinds/cuckoo_size_test.cpp measures them again.
 //
 //     layout       slot bits    1e4 keys         1e6 keys         1e8 keys
 //     slots4       12           0.978   0.974    0.976   0.975    0.975   0.975
