@@ -68,7 +68,7 @@ TEST(CuckooRedis, HasTheBytesThatRedisBloomWrote) {
     SCOPED_TRACE(each.name);
     const auto sized = sizing::size_cuckoo({.keys = each.capacity, .fpr = 0.05}, layout_of(each));
     ASSERT_TRUE(sized);
-    chain made{.slots = each.slots, .buckets = sized->model.geometry.buckets, .growth = each.growth};
+    chain made{.slots = each.slots, .buckets = sized->geometry.buckets, .growth = each.growth};
     made.add_link();
     for (const std::uint64_t digest : golden_digests(each.keys)) made.insert(digest);
     std::string bytes;
@@ -150,7 +150,7 @@ TEST(CuckooRedis, HasTheRateOfEightBits) {
     for (unsigned i = 0; i < keys; ++i) ASSERT_NE(seen->insert(digests()), insert_result::full) << layout << " " << i;
     unsigned found = 0;
     for (int i = 0; i < 200'000; ++i) found += seen->may_contain(digests()) ? 1U : 0U;
-    const double rate = cuckoo_model{seen->geometry()}.fpr(keys);
+    const double rate = cuckoo_redis_model{seen->geometry()}.fpr(keys);
     EXPECT_NEAR(found, 200'000 * rate, 4 * std::sqrt(200'000 * rate)) << layout;
     EXPECT_NEAR(seen->fpr_now(), rate, rate / 20);
   }
@@ -159,7 +159,7 @@ TEST(CuckooRedis, HasTheRateOfEightBits) {
 TEST(CuckooRedis, IsSizedAsCfReserveDoes) {
   const auto buckets = [](std::uint64_t keys, std::string_view layout) -> std::uint64_t {
     const auto sized = sizing::size_cuckoo({.keys = keys, .fpr = 0.9}, layout);
-    return sized ? sized->model.geometry.buckets : 0;
+    return sized ? sized->geometry.buckets : 0;
   };
   EXPECT_EQ(buckets(1, "redis"), 1U);
   EXPECT_EQ(buckets(1023, "redis"), 512U);

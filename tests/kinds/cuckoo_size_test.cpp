@@ -31,10 +31,9 @@ std::uint64_t positives_of(const cuckoo& filter, std::uint64_t seed, std::uint64
 // The share of slots in use when an insert first finds no room.
 double load_when_full(const std::string& layout, std::uint64_t slots, std::uint64_t seed) {
   const auto choice = find_cuckoo_layout(layout);
-  cuckoo_model model;
-  model.geometry = {.buckets = 0, .slot_bits = choice->slot_bits, .slots = choice->slots, .form = choice->form};
-  const std::uint64_t bits =
-      slots * model.geometry.stride() / (choice->form == cuckoo_form::window ? 1 : choice->slots);
+  const kernels::cuckoo_geometry one{
+      .buckets = 0, .slot_bits = choice->slot_bits, .slots = choice->slots, .form = choice->form};
+  const std::uint64_t bits = slots * one.stride() / (choice->form == cuckoo_form::window ? 1 : choice->slots);
   auto filter = make({.keys = slots / 20, .bits = bits, .layout = layout});
   constexpr std::size_t group = 4096;
   std::vector<std::uint64_t> digests(group);
@@ -237,8 +236,7 @@ TEST(Cuckoo, AnyBytesAreSafeToAskAndToChange) {
       for (const unsigned pattern : {0U, 1U}) {
         auto bytes = aligned_buffer::make(*geometry, "test");
         const std::uint64_t used =
-            cuckoo_model{make({.keys = 100, .bits_per_key = 100, .layout = with_width(layout, bits)}).geometry()}
-                .bits();
+            make({.keys = 100, .bits_per_key = 100, .layout = with_width(layout, bits)}).geometry().bits();
         for (std::uint64_t bit = 0; bit < used; ++bit) {
           if (pattern == 0 || random() % 8 != 0) bytes->data()[bit / 8] |= static_cast<std::byte>(1U << (bit % 8));
         }

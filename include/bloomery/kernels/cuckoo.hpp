@@ -57,6 +57,10 @@ struct cuckoo_geometry {
   [[nodiscard]] constexpr std::uint64_t total_slots() const noexcept {
     return form == cuckoo_form::window ? buckets + 1 : buckets * slots;
   }
+  // Of all the slots, as they are stored.
+  [[nodiscard]] constexpr std::uint64_t bits() const noexcept {
+    return buckets * stride() + (form == cuckoo_form::window ? slot_bits : 0);
+  }
   // The largest fingerprint.
   [[nodiscard]] constexpr std::uint64_t fingerprints() const noexcept {
     return (std::uint64_t{1} << (form == cuckoo_form::window ? slot_bits - 1 : slot_bits)) - 1;

@@ -243,7 +243,9 @@ class cuckoo {
   }
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(used_slots()); }
   [[nodiscard]] double fpr_now() const noexcept {
-    return keys_ == 0 ? 0.0 : cuckoo_model{slots_.geometry}.fpr_of_classes(static_cast<double>(keys_));
+    if (keys_ == 0) return 0.0;
+    const auto keys = static_cast<double>(keys_);
+    return with_cuckoo_model(slots_.geometry, [keys](const auto& model) { return model.fpr_of_classes(keys); });
   }
   [[nodiscard]] named_values describe() const noexcept {
     return {{{.name = "layout", .text = cuckoo_layout_name(slots_.geometry.form, slots_.geometry.slots)},
@@ -307,7 +309,7 @@ inline result<cuckoo> cuckoo::make(const filter_params& params) noexcept {
   if (!store) return fail(store.error());
   cuckoo filter;
   filter.slots_.store = std::move(*store);
-  filter.slots_.set(sized->model.geometry);
+  filter.slots_.set(sized->geometry);
   filter.mode_ = is_set ? cuckoo_mode::set : cuckoo_mode::multiset;
   filter.capacity_ = sized->plan.keys;
   filter.fpr_ = params.fpr ? *params.fpr : sized->plan.fpr;
@@ -369,7 +371,7 @@ inline result<cuckoo> cuckoo::adopt(const stored_shape& shape, aligned_buffer pa
   auto filter = view(shape, payload.bytes());
   if (!filter) return filter;
   filter->slots_.store = bit_store::adopt(std::move(payload));
-  const std::uint64_t used = cuckoo_model{filter->slots_.geometry}.bits();
+  const std::uint64_t used = filter->slots_.geometry.bits();
   for (std::uint64_t i = used / 64; i < filter->slots_.store.words(); ++i) {
     const std::uint64_t past =
         i == used / 64 ? filter->slots_.store.word(i) >> (used % 64) : filter->slots_.store.word(i);

@@ -44,7 +44,6 @@ struct cuckoo_model {
     if (form == kernels::cuckoo_form::redis) return std::has_single_bit(buckets);
     return buckets >= 2 && buckets % 2 == 0;
   }
-  [[nodiscard]] bool is_redis() const noexcept { return geometry.form == kernels::cuckoo_form::redis; }
   [[nodiscard]] double load() const noexcept {
     if (geometry.form == kernels::cuckoo_form::window) return 0.94;
     if (geometry.slots == 2) return 0.87;
@@ -55,13 +54,10 @@ struct cuckoo_model {
   }
   [[nodiscard]] double slots_for(double keys) const noexcept { return std::ceil(keys / load() + spare(keys)); }
   // Whether it is sure to hold so many keys, but for `overfull`; and the number of keys that it is sure to hold.
-  // RedisBloom's promises nothing but its slots.
   [[nodiscard]] bool holds(double keys) const noexcept {
-    if (is_redis()) return true;
     return slots_for(keys) <= static_cast<double>(geometry.total_slots());
   }
   [[nodiscard]] std::uint64_t room() const noexcept {
-    if (is_redis()) return geometry.total_slots();
     const auto slots = static_cast<double>(geometry.total_slots());
     double keys = slots * load();
     // A contraction: a handful of rounds settles it to below one key.
@@ -72,57 +68,34 @@ struct cuckoo_model {
   }
   // The fewest buckets that hold this many keys; the most that fit into so many bits, or 0.
   [[nodiscard]] std::uint64_t buckets_for(double keys) const noexcept {
-    if (is_redis()) return std::bit_ceil(static_cast<std::uint64_t>(keys) / geometry.slots);
     const double slots = slots_for(keys);
     const bool shared = geometry.form == kernels::cuckoo_form::window;
     const auto buckets = static_cast<std::uint64_t>(shared ? slots - 1 : std::ceil(slots / geometry.slots));
     return buckets + buckets % 2;
   }
   [[nodiscard]] std::uint64_t buckets_in(std::uint64_t bits) const noexcept {
-    if (is_redis()) return std::bit_floor(bits / geometry.stride());
     const bool shared = geometry.form == kernels::cuckoo_form::window;
     const std::uint64_t buckets = bits / geometry.stride();
     return (buckets - (shared && buckets != 0 ? 1 : 0)) / 2 * 2;
-  }
-  // Bits of all the slots, as they are stored.
-  [[nodiscard]] std::uint64_t bits() const noexcept {
-    return geometry.buckets * geometry.stride() +
-           (geometry.form == kernels::cuckoo_form::window ? geometry.slot_bits : 0);
   }
   [[nodiscard]] double fingerprint_values() const noexcept { return static_cast<double>(geometry.fingerprints() + 1); }
 
   // A key seems to be there when its class holds another one. Fingerprint 0 counts as 1, which is twice as frequent.
   [[nodiscard]] double fpr(double keys) const noexcept {
-    if (is_redis()) return redis_fpr(keys);
     const double values = fingerprint_values();
     const double one = keys * std::log1p(-2.0 / (static_cast<double>(geometry.buckets) * values));
     return ((values - 2.0) * -std::expm1(one) + 2.0 * -std::expm1(2.0 * one)) / values;
   }
-  // Of RedisBloom's: one of 255 fingerprints in the slots of two buckets. No more keys than slots are ever in it.
-  [[nodiscard]] double redis_fpr(double keys) const noexcept {
-    const double load = std::min(1.0, keys / static_cast<double>(geometry.total_slots()));
-    return -std::expm1(2.0 * geometry.slots * load * std::log1p(-1.0 / 255.0));
-  }
   // The same from the number of classes in use.
   [[nodiscard]] double fpr_of_classes(double used) const noexcept {
-    if (is_redis()) return redis_fpr(used);
     const double values = fingerprint_values();
     const double one = 2.0 * used / (static_cast<double>(geometry.buckets) * values);
     const double rate = one + -std::expm1(-2.0 * one) / values;
     return rate < 1.0 ? rate : 1.0;
   }
-  // The largest number of keys with a rate of at most p.
-  [[nodiscard]] std::uint64_t keys_at(double p) const noexcept {
-    std::uint64_t low = 0;
-    for (std::uint64_t step = max_keys; step != 0; step /= 2) {
-      if (low + step <= max_keys && fpr(static_cast<double>(low + step)) <= p) low += step;
-    }
-    return low;
-  }
   // Classes that are expected to hold more keys than their slots: the first term of the Poisson tail, of fingerprint 1 and of
   // the others.
   [[nodiscard]] double overfull(double keys) const noexcept {
-    if (is_redis()) return 0;
     const double pairs = static_cast<double>(geometry.buckets) / 2.0;
     const double mean = keys / (pairs * fingerprint_values());
     const auto tail = [most = 2.0 * geometry.slots](double of) {
@@ -131,6 +104,33 @@ struct cuckoo_model {
     return pairs * ((fingerprint_values() - 2.0) * tail(mean) + tail(2.0 * mean));
   }
 };
+
+// The same of layout redis, which promises nothing but its slots.
+struct cuckoo_redis_model {
+  kernels::cuckoo_geometry geometry;
+
+  [[nodiscard]] static bool holds(double /*keys*/) noexcept { return true; }
+  [[nodiscard]] std::uint64_t room() const noexcept { return geometry.total_slots(); }
+  [[nodiscard]] std::uint64_t buckets_for(double keys) const noexcept {
+    return std::bit_ceil(static_cast<std::uint64_t>(keys) / geometry.slots);
+  }
+  [[nodiscard]] std::uint64_t buckets_in(std::uint64_t bits) const noexcept {
+    return std::bit_floor(bits / geometry.stride());
+  }
+  // One of 255 fingerprints in the slots of two buckets. No more keys than slots are ever in it.
+  [[nodiscard]] double fpr(double keys) const noexcept {
+    const double load = std::min(1.0, keys / static_cast<double>(geometry.total_slots()));
+    return -std::expm1(2.0 * geometry.slots * load * std::log1p(-1.0 / 255.0));
+  }
+  [[nodiscard]] double fpr_of_classes(double used) const noexcept { return fpr(used); }
+  [[nodiscard]] static double overfull(double /*keys*/) noexcept { return 0; }
+};
+
+// Calls f with the model of this geometry.
+template <class F>
+decltype(auto) with_cuckoo_model(const kernels::cuckoo_geometry& geometry, F&& f) {
+  return geometry.form == kernels::cuckoo_form::redis ? f(cuckoo_redis_model{geometry}) : f(cuckoo_model{geometry});
+}
 
 // What --layout says: a form, slots of a bucket, and a width or 0 (redis: what follows are the slots). Empty: all is chosen by what is smallest.
 struct cuckoo_choice {
@@ -190,9 +190,19 @@ inline result<cuckoo_choice> find_cuckoo_layout(std::string_view text) noexcept 
 namespace sizing {
 
 struct cuckoo_sized {
-  cuckoo_model model{};
+  kernels::cuckoo_geometry geometry{};
   size_plan plan{};
 };
+
+// The largest number of keys with a rate of at most p.
+template <class Model>
+std::uint64_t cuckoo_keys_at(const Model& model, double p) noexcept {
+  std::uint64_t low = 0;
+  for (std::uint64_t step = max_keys; step != 0; step /= 2) {
+    if (low + step <= max_keys && model.fpr(static_cast<double>(low + step)) <= p) low += step;
+  }
+  return low;
+}
 
 // One layout and width for what is asked, if it will do. Of two that will, the better is the one with the smaller size (a
 // rate was asked for), the lower rate, or the more keys.
@@ -201,18 +211,23 @@ struct cuckoo_candidate {
   std::uint64_t bits;  // given, or 0
   double most_overfull;
 
-  [[nodiscard]] bool solve(cuckoo_model model, cuckoo_sized& out) const noexcept {
+  [[nodiscard]] bool solve(const kernels::cuckoo_geometry& geometry, cuckoo_sized& out) const noexcept {
+    return with_cuckoo_model(geometry, [&](const auto& model) { return solve_model(model, out); });
+  }
+  template <class Model>
+  [[nodiscard]] bool solve_model(Model model, cuckoo_sized& out) const noexcept {
     auto& buckets = model.geometry.buckets;
     buckets = bits != 0 ? model.buckets_in(bits) : model.buckets_for(static_cast<double>(*request.keys));
     if (!cuckoo_model::can_have_buckets(model.geometry.form, buckets)) return false;
     if (buckets > max_filter_bits / model.geometry.stride()) return false;
-    const std::uint64_t keys = request.keys ? *request.keys : std::min(model.room(), model.keys_at(*request.fpr));
+    const std::uint64_t keys =
+        request.keys ? *request.keys : std::min(model.room(), cuckoo_keys_at(model, *request.fpr));
     if (keys == 0 || !model.holds(static_cast<double>(keys))) return false;
     if (model.overfull(static_cast<double>(keys)) > most_overfull) return false;
-    out.model = model;
+    out.geometry = model.geometry;
     out.plan.keys = keys;
     out.plan.fpr = model.fpr(static_cast<double>(keys));
-    out.plan.bits = model.bits();
+    out.plan.bits = model.geometry.bits();
     out.plan.memory_bytes = model.geometry.payload_bytes();
     out.plan.bits_per_key = static_cast<double>(out.plan.bits) / static_cast<double>(keys);
     if (request.memory_bytes && out.plan.memory_bytes > *request.memory_bytes) return false;
@@ -229,12 +244,12 @@ template <class F>
 void for_each_cuckoo(const cuckoo_choice& choice, F&& f) {
   for (const bool window : {true, false}) {
     if (!choice.any_form && window != (choice.form == kernels::cuckoo_form::window)) continue;
-    cuckoo_model model;
-    model.geometry.form = choice.any_form && window ? kernels::cuckoo_form::window : choice.form;
-    model.geometry.slots = choice.any_form && window ? 2 : choice.slots;
-    const unsigned least = choice.slot_bits != 0 ? choice.slot_bits : cuckoo_model::least_bits(model.geometry.form);
-    const unsigned most = choice.slot_bits != 0 ? choice.slot_bits : cuckoo_model::most_bits(model.geometry.form);
-    for (model.geometry.slot_bits = least; model.geometry.slot_bits <= most; ++model.geometry.slot_bits) f(model);
+    kernels::cuckoo_geometry geometry;
+    geometry.form = choice.any_form && window ? kernels::cuckoo_form::window : choice.form;
+    geometry.slots = choice.any_form && window ? 2 : choice.slots;
+    const unsigned least = choice.slot_bits != 0 ? choice.slot_bits : cuckoo_model::least_bits(geometry.form);
+    const unsigned most = choice.slot_bits != 0 ? choice.slot_bits : cuckoo_model::most_bits(geometry.form);
+    for (geometry.slot_bits = least; geometry.slot_bits <= most; ++geometry.slot_bits) f(geometry);
   }
 }
 
@@ -251,9 +266,9 @@ inline failure cuckoo_refusal(const size_request& request, const cuckoo_choice& 
   // The least memory that holds the keys at any rate.
   std::uint64_t least = ~std::uint64_t{0};
   const cuckoo_candidate any_rate{{.keys = request.keys}, 0, choice.most_overfull()};
-  for_each_cuckoo(choice, [&](const cuckoo_model& model) {
+  for_each_cuckoo(choice, [&](const kernels::cuckoo_geometry& geometry) {
     cuckoo_sized found;
-    if (any_rate.solve(model, found)) least = std::min(least, found.plan.memory_bytes);
+    if (any_rate.solve(geometry, found)) least = std::min(least, found.plan.memory_bytes);
   });
   return fail(errc::bad_memory, {}, {bits / 8, least});
 }
@@ -281,9 +296,10 @@ inline result<cuckoo_sized> size_cuckoo(const size_request& request, std::string
   const cuckoo_candidate candidate{request, size_given ? std::max<std::uint64_t>(whole, 1) : 0,
                                    choice->most_overfull()};
   cuckoo_sized best;
-  for_each_cuckoo(*choice, [&](const cuckoo_model& model) {
+  for_each_cuckoo(*choice, [&](const kernels::cuckoo_geometry& geometry) {
     cuckoo_sized found;
-    if (candidate.solve(model, found) && (best.plan.keys == 0 || candidate.better(found.plan, best.plan))) best = found;
+    if (candidate.solve(geometry, found) && (best.plan.keys == 0 || candidate.better(found.plan, best.plan)))
+      best = found;
   });
   if (best.plan.keys == 0) return cuckoo_refusal(request, *choice, static_cast<std::uint64_t>(bits));
   const unsigned needed = hash_bits_needed(best.plan.keys, best.plan.fpr);
