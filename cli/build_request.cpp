@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bloomery/kinds.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>

@@ -1,6 +1,7 @@
 #include "cli/dedup_approx.hpp"
 
 #include <fmt/core.h>
+#include <bloomery/kinds.hpp>
 
 #include "cli/filters.hpp"
 #include "cli/numbers.hpp"

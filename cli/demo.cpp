@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <bloomery/core/binomial.hpp>
+#include <bloomery/kinds.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

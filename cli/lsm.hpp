@@ -13,7 +13,7 @@
 //     auto answer = allot(*question);              // answer->levels[i].fpr, answer->false_reads
 #pragma once
 
-#include <bloomery/kinds.hpp>
+#include <bloomery/kinds/concept.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>

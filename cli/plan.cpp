@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bloomery/hash/list.hpp>
+#include <bloomery/kinds.hpp>
 #include <cmath>
 #include <limits>
 

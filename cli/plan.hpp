@@ -8,7 +8,7 @@
 //     more than two        with bits per key or the rate deciding, --mem is a ceiling; with bits per key, so is -p
 #pragma once
 
-#include <bloomery/kinds.hpp>
+#include <bloomery/kinds/concept.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>

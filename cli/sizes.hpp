@@ -1,7 +1,7 @@
 // cli/sizes.hpp: sizing a kind that is chosen by name, and the memory that there is.
 #pragma once
 
-#include <bloomery/kinds.hpp>
+#include <bloomery/kinds/concept.hpp>
 #include <bloomery/sizing.hpp>
 #include <cstdint>
 #include <string_view>

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bloomery/kinds.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 

@@ -12,14 +12,16 @@
 //     auto again = bloomery::any_filter::open("seen.bloom");   // memory-mapped where the file allows
 //
 // A program of many files may compile the code of all kinds once: all of them with BLOOMERY_ANY_FILTER_LINKED defined, and
-// one of them with #include <bloomery/any_filter_models.hpp>. Nothing else changes, but only that one file can call own().
+// one of them with #include <bloomery/any_filter_models.hpp>. Then only that one file can call own(), and the others are
+// compiled without the kinds: include <bloomery/kinds.hpp> where their list is needed.
 #pragma once
 
+#include <bloomery/core/type_list.hpp>
 #include <bloomery/file/load.hpp>
 #include <bloomery/file/mapped.hpp>
 #include <bloomery/file/save.hpp>
 #include <bloomery/hash/hasher.hpp>
-#include <bloomery/kinds.hpp>
+#include <bloomery/kinds/concept.hpp>
 #include <memory>
 #include <new>
 #include <optional>

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
+#include <bloomery/kinds.hpp>
 #include <bloomery/kinds/batch.hpp>
 
 #ifdef BLOOMERY_ANY_FILTER_LINKED
