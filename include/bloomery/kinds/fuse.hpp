@@ -86,6 +86,7 @@ class fuse {
       .summary = "binary fuse: built once from all keys; small, three cache lines a look-up",
       .lines = "3",
       .cell_bits = 8,
+      .layouts = "wise3[:BITS] wise4[:BITS]",
       .built_at_once = true};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
