@@ -56,6 +56,7 @@ std::string abilities(const plan_row& row) {
   add(row.erases, "deletes");
   add(row.info->grows, "grows");
   add(row.info->expires, "expires");
+  add(row.info->built_at_once, "built at once");
   return out;
 }
 

@@ -11,6 +11,7 @@
 #include <bloomery/kinds/counting.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
 #include <bloomery/kinds/growing.hpp>
+#include <bloomery/kinds/ribbon.hpp>
 #include <bloomery/kinds/scalable.hpp>
 #include <bloomery/kinds/window.hpp>
 
@@ -24,7 +25,8 @@ using kind_list = type_list<  //
     scalable,                 //
     growing,                  //
     cuckoo,                   //
-    window                    //
+    window,                   //
+    ribbon                    //
     >;
 
 namespace detail {

@@ -114,6 +114,8 @@ TEST(Golden, ScalableIsReadAndWrittenAgain) {
   expect_golden<scalable>("scalable-redis.bloom");
 }
 
+TEST(Golden, RibbonIsReadAndWrittenAgain) { expect_golden_build<ribbon>("ribbon.bloom"); }
+
 TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
 
 TEST(Golden, EveryKindHasAFile) {

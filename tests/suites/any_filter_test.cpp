@@ -200,7 +200,9 @@ TYPED_TEST(AnyFilter, OtherKindsDoNotMerge) {
   for_each_type(kind_list{}, [&](auto tag) {
     using other = typename decltype(tag)::type;
     if (other::info.id == TypeParam::info.id) return;
-    auto made = any_filter::make(other::info.name, {.keys = 1000, .fpr = 0.01}, hash_of<other>());
+    std::vector<std::uint64_t> none;
+    auto made = any_filter::build(other::info.name, {.fpr = 0.01}, hash_of<other>(), none);
+    ASSERT_TRUE(made) << describe(made.error()).c_str();
     const auto merged = filter.merge(*made);
     ASSERT_FALSE(merged);
     EXPECT_EQ(merged.error().code, errc::mismatch);

@@ -72,7 +72,7 @@ class ribbon {
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
   }
-  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  // The same with digests that are made as they are needed: see stream_asked_kind in kinds/concept.hpp.
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
     functions_.many(view_, count, kernels::digest_feed(next), mask.data());
@@ -311,6 +311,6 @@ inline result<ribbon> ribbon::view(const stored_shape& shape, std::span<const st
   return filter;
 }
 
-static_assert(static_kind<ribbon> && contiguous_kind<ribbon> && lookup_kind<ribbon>);
+static_assert(static_kind<ribbon> && contiguous_kind<ribbon> && stream_asked_kind<ribbon> && lookup_kind<ribbon>);
 
 }  // namespace bloomery
