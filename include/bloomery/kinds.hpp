@@ -10,6 +10,7 @@
 #include <bloomery/kinds/bloom.hpp>
 #include <bloomery/kinds/counting.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
+#include <bloomery/kinds/fuse.hpp>
 #include <bloomery/kinds/growing.hpp>
 #include <bloomery/kinds/ribbon.hpp>
 #include <bloomery/kinds/scalable.hpp>
@@ -26,6 +27,7 @@ using kind_list = type_list<  //
     growing,                  //
     cuckoo,                   //
     window,                   //
+    fuse,                     //
     ribbon                    //
     >;
 
