@@ -104,6 +104,17 @@ TEST(Golden, CuckooIsReadAndWrittenAgain) {
   expect_golden<cuckoo>("cuckoo-sorted.bloom");
 }
 
+TEST(Golden, FuseIsReadAndWrittenAgainAndBuiltAsItWas) {
+  for (const auto& [layout, name] : {std::pair{"wise3", "fuse.bloom"}, {"wise4", "fuse-wise4.bloom"}}) {
+    expect_golden_build<fuse>(name);
+    auto digests = golden_digests();
+    const auto built = fuse::build({.fpr = 0.01, .layout = layout}, digests, 1);
+    const auto loaded = load_bytes<fuse>(read_bytes(golden_path(name)));
+    ASSERT_TRUE(built && loaded) << name;
+    EXPECT_TRUE(*built == loaded->filter) << name;
+  }
+}
+
 TEST(Golden, WindowIsReadAndWrittenAgain) {
   expect_golden<window>("window.bloom");
   expect_golden<window>("window-rotating.bloom");
