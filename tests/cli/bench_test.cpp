@@ -52,10 +52,12 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
   }
 }
 
-bool grows(const std::string& kind) {
+// Kinds that take any number of keys are still far from what they promise for all of them; those that are built at once may
+// have rates that are far apart.
+bool may_be_far_below(const std::string& kind) {
   return any_type(bloomery::kind_list{}, [&](auto tag) {
     using each = typename decltype(tag)::type;
-    return each::info.grows && each::info.name == kind;
+    return (each::info.grows || each::info.built_at_once) && each::info.name == kind;
   });
 }
 
@@ -71,8 +73,7 @@ void expect_kind_row(const nlohmann::json& row) {
     return;
   }
   EXPECT_EQ(row["hash"], "xxh3") << row;
-  // One that takes any number of keys is still far from what it promises for all of them.
-  EXPECT_GT(row["fpr_measured"], grows(row["kind"].get<std::string>()) ? 0.0 : 0.008) << row;
+  EXPECT_GT(row["fpr_measured"], may_be_far_below(row["kind"].get<std::string>()) ? 0.0 : 0.008) << row;
   EXPECT_LT(row["fpr_measured"], 0.022) << row;
   EXPECT_LT(row["fpr_low"], row["fpr_measured"]) << row;
   EXPECT_GT(row["fpr_high"], row["fpr_measured"]) << row;

@@ -215,18 +215,20 @@ inline result<bool> fuse::fill_cells(const detail::fuse_keys& keys, unsigned thr
   if (!store) return fail(store.error());
   store_ = std::move(*store);
   if (keys_ == 0) return true;
-  // Fewer threads need less memory.
-  const std::uint64_t work_bytes = detail::fuse_work::size_bytes(geometry_.shard_cells());
   auto parts = static_cast<unsigned>(std::min<std::uint64_t>(threads, geometry_.shards()));
-  auto work = aligned_buffer::make(work_bytes * parts, "building the filter", memory);
-  while (!work && parts > 1) {
-    parts /= 2;
-    work = aligned_buffer::make(work_bytes * parts, "building the filter", memory);
+  aligned_buffer work;
+  for (;; parts /= 2) {
+    auto made = aligned_buffer::make(detail::fuse_work::size_bytes(geometry_.shard_cells()) * parts,
+                                     "building the filter", memory);
+    if (made) {
+      work = std::move(*made);
+      break;
+    }
+    if (parts == 1) return fail(made.error());  // fewer threads need less memory
   }
-  if (!work) return fail(work.error());
   return detail::with_fuse_form(geometry_, [&](auto form) {
     using cell = typename decltype(form)::cell;
-    return detail::fuse_fill<cell, decltype(form)::wise>(geometry_, {keys.xs(), work->data(), parts},
+    return detail::fuse_fill<cell, decltype(form)::wise>(geometry_, {keys.xs(), work.data(), parts},
                                                          reinterpret_cast<std::byte*>(store_.data()));
   });
 }
