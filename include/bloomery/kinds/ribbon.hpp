@@ -38,6 +38,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/ribbon_build.hpp>
 #include <bloomery/kinds/ribbon_layout.hpp>
+#include <bloomery/kinds/ribbon_system.hpp>
 #include <type_traits>
 #include <utility>
 
@@ -189,7 +190,7 @@ inline result<ribbon> ribbon::build_once(const filter_params& params, std::span<
   request->limit_bytes -= std::min(request->limit_bytes, spared_bytes);
   const auto rate = request->rate(count == 0 ? 1 : count);
   if (!rate) return fail(rate.error());
-  auto layers = detail::ribbon_layers::build(keys, *rate, *workers);
+  auto layers = detail::ribbon_layers::build({&keys, 1}, *rate, *workers);
   if (!layers) return fail(layers.error());
   auto payload = layers->payload(params.memory);
   if (!payload) return fail(payload.error());
@@ -224,35 +225,12 @@ inline void ribbon::set(const stored_shape& shape, bit_store store) noexcept {
   fpr_ = shape.fpr;
   store_ = std::move(store);
   functions_ = kernels::ribbon_functions::of(active_isa(), geometry_.widest());
-  view_ = {};
-  view_.size_bytes = store_.words() * 8;
-  view_.count = geometry_.layers();
-  view_.columns = geometry_.rate.columns;
-  view_.wanted = {kernels::ribbon_bits_of(geometry_.rate.columns), kernels::ribbon_bits_of(geometry_.widest())};
-  const std::uint64_t* words = std::as_const(store_).data();
-  for (unsigned i = 0; i < view_.count; ++i) {
-    view_.layers[i] = {.words = words + geometry_.word_of(i),
-                       .thresholds = reinterpret_cast<const std::byte*>(words + geometry_.threshold_word_of(i)),
-                       .multiplier = kernels::ribbon_multiplier(i, i + 1 == view_.count ? geometry_.seed : 0),
-                       .starts = geometry_.starts(i),
-                       .first_wide = geometry_.first_wide(i)};
-  }
+  view_ = detail::ribbon_view_of(geometry_, std::as_const(store_).data());
 }
 
 template <class F>
 void ribbon::for_each_touched(std::uint64_t digest, F&& f) const {
-  std::uint64_t hash = digest;
-  for (unsigned i = 0; i < view_.count; ++i) {
-    const kernels::ribbon_layer& layer = view_.layers[i];
-    hash = kernels::ribbon_hash(hash, layer.multiplier);
-    const std::uint64_t start = layer.start_of(hash);
-    f(geometry_.threshold_word_of(i) * 8 + kernels::ribbon_layer::threshold_byte(start), std::uint64_t{1});
-    if (layer.is_bumped(start)) continue;
-    const kernels::ribbon_place at = view_.place(layer, start, 0);
-    const std::uint64_t end = view_.word_of(layer, start / kernels::ribbon_width + 2);
-    f((geometry_.word_of(i) + at.word) * 8, (end - at.word) * 8);
-    return;
-  }
+  detail::ribbon_touched(geometry_, view_, digest, f);
 }
 
 inline result<std::uint64_t> ribbon::payload_bytes(const stored_shape& shape) noexcept {
@@ -264,15 +242,7 @@ inline result<std::uint64_t> ribbon::payload_bytes(const stored_shape& shape) no
   }
   if (shape.field[2] > 0xffffffffU) return fail(errc::bad_field, "seed", {shape.field[2]});
   const ribbon_geometry geometry = geometry_of(shape);
-  for (unsigned i = 0; i < ribbon_geometry::most_layers; ++i) {
-    const std::uint64_t blocks = geometry.blocks[i];
-    const bool behind_none = i != 0 && geometry.blocks[i - 1] == 0;
-    if (blocks == 1 || blocks > ribbon_geometry::most_blocks || (behind_none && blocks != 0)) {
-      return fail(errc::bad_field, "blocks", {blocks});
-    }
-  }
-  if (geometry.blocks[0] == 0 && geometry.seed != 0) return fail(errc::bad_field, "seed", {geometry.seed});
-  if (geometry.payload_words() > max_filter_bits / 64) return fail(errc::bad_field, "blocks", {geometry.blocks[0]});
+  if (auto checked = detail::check_ribbon_blocks(geometry); !checked) return fail(checked.error());
   // Hardly ever are there more keys than slots: an equation may be implied by others.
   if (shape.keys > 2 * geometry.slots() || (shape.keys == 0) != (geometry.blocks[0] == 0)) {
     return fail(errc::bad_field, "keys", {shape.keys});
@@ -286,18 +256,10 @@ inline result<std::uint64_t> ribbon::payload_bytes(const stored_shape& shape) no
 inline result<ribbon> ribbon::adopt(const stored_shape& shape, aligned_buffer payload) noexcept {
   auto filter = view(shape, payload.bytes());
   if (!filter) return filter;
-  // What is between and behind the parts is 0.
   const ribbon_geometry& geometry = filter->geometry_;
-  const auto is_zero = [&](std::uint64_t first, std::uint64_t end) {
-    while (first < end && filter->store_.word(first) == 0) ++first;
-    return first >= end;
-  };
-  bool zeros = true;
-  for (unsigned i = 0; i < geometry.layers(); ++i) {
-    zeros &= is_zero(geometry.word_of(i) + geometry.words(i), geometry.word_of(i + 1));
+  if (!detail::ribbon_gaps_are_zero(geometry, filter->store_)) {
+    return fail(errc::bad_field, "bytes past the end", {geometry.blocks[0]});
   }
-  zeros &= is_zero(geometry.threshold_word_of(geometry.layers()), geometry.payload_words());
-  if (!zeros) return fail(errc::bad_field, "bytes past the end", {geometry.blocks[0]});
   filter->set(shape, bit_store::adopt(std::move(payload)));
   return filter;
 }

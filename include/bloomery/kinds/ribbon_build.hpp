@@ -13,6 +13,8 @@
 //             slots at which no equation begins are 0: so a set of keys has one filter, in whatever order and on however many
 //             threads it is built.
 // Last layer  bumps nothing: it has more slots than keys, and is built with other seeds until all fit.
+// Two lists   of keys may go into one system: those that shall match, and those that shall not. The equations of the latter
+//             have the complement of their fingerprint on the right. No digest may be in both.
 #pragma once
 
 #include <bit>
@@ -71,8 +73,28 @@ class ribbon_band {
   std::uint32_t bits_;
 };
 
+// The keys that a system shall match, and perhaps a second list, of keys that it shall not.
+using ribbon_lists = std::span<ribbon_keys>;
+inline constexpr std::size_t ribbon_most_lists = 2;
+inline std::uint64_t ribbon_size(ribbon_lists lists) noexcept {
+  std::uint64_t all = 0;
+  for (const ribbon_keys& list : lists) all += list.size();
+  return all;
+}
+inline result<void> ribbon_enter(ribbon_lists lists, std::uint64_t seed, ribbon_workers& workers) noexcept {
+  for (ribbon_keys& list : lists) {
+    if (auto entered = list.enter(seed, workers); !entered) return entered;
+  }
+  return {};
+}
+inline void ribbon_leave(ribbon_lists lists) noexcept {
+  for (ribbon_keys& list : lists) list.leave();
+}
+
 // A layer that is being built.
 struct ribbon_new_layer {
+  using some_keys = std::array<std::span<std::uint64_t>, ribbon_most_lists>;  // of each list
+  using some_counts = std::array<std::uint64_t, ribbon_most_lists>;
   static constexpr std::uint64_t chunk_slots = std::uint64_t{1} << 18U;
   static constexpr std::uint64_t bucket = kernels::ribbon_bucket_starts;
   std::uint64_t starts = 0;
@@ -102,20 +124,29 @@ struct ribbon_new_layer {
   [[nodiscard]] std::uint64_t slots() const noexcept { return blocks * kernels::ribbon_width; }
   [[nodiscard]] std::uint64_t chunks() const noexcept { return (slots() + chunk_slots - 1) / chunk_slots; }
   [[nodiscard]] std::uint64_t start_of(std::uint64_t hash) const noexcept { return fast_range(hash, starts); }
+  static kernels::ribbon_row row_of(std::uint64_t hash, bool matches) noexcept {
+    kernels::ribbon_row row = kernels::ribbon_row_of(hash);
+    if (!matches) row.fingerprint = ~row.fingerprint;
+    return row;
+  }
 
   // Adds the keys of a bucket, from the last to the first; gives the code of its threshold. `first_slot` is that of the band.
-  [[nodiscard]] unsigned add_bucket(std::span<const std::uint64_t> keys, std::uint64_t first_start,
-                                    std::uint64_t first_slot, ribbon_band& band) const noexcept {
+  [[nodiscard]] unsigned add_bucket(const some_keys& keys, std::uint64_t first_start, std::uint64_t first_slot,
+                                    ribbon_band& band) const noexcept {
     struct stored {
       std::uint64_t slot;
       std::uint64_t start;
     };
     std::array<stored, bucket + kernels::ribbon_width> added;  // as many slots as these keys reach
     std::size_t count = 0;
-    for (std::size_t i = keys.size(); i-- != 0;) {
-      const std::uint64_t start = start_of(keys[i]);
+    std::size_t matching = keys[0].size();
+    std::size_t others = keys[1].size();
+    while (matching + others != 0) {
+      const bool matches = others == 0 || (matching != 0 && keys[0][matching - 1] > keys[1][others - 1]);
+      const std::uint64_t hash = matches ? keys[0][--matching] : keys[1][--others];
+      const std::uint64_t start = start_of(hash);
       std::uint64_t slot = start - first_slot;
-      const auto outcome = band.add(kernels::ribbon_row_of(keys[i]), slot);
+      const auto outcome = band.add(row_of(hash, matches), slot);
       if (outcome == ribbon_band::outcome::stored) added[count++] = {slot, start};
       if (outcome != ribbon_band::outcome::contradicts) continue;
       unsigned code = 1;
@@ -127,22 +158,29 @@ struct ribbon_new_layer {
     return 0;
   }
 
-  // Builds a chunk from its keys, which are sorted. Those that are bumped are then the first of them: how many.
-  std::uint64_t fill_chunk(std::uint64_t chunk, std::span<std::uint64_t> keys, std::span<std::byte> scratch) noexcept {
+  // Builds a chunk from its keys, which are sorted. Those that are bumped are then the first of them: how many of each list.
+  some_counts fill_chunk(std::uint64_t chunk, const some_keys& keys, std::span<std::byte> scratch) noexcept {
     const std::uint64_t first_slot = chunk * chunk_slots;
     const std::uint64_t end_slot = std::min(first_slot + chunk_slots, slots());
     const bool is_last = chunk + 1 == chunks();
     ribbon_band band(scratch, end_slot - first_slot, widest);
-    std::uint64_t bumped = 0;
-    std::size_t end = 0;
+    some_counts bumped{};
+    some_counts end{};
     for (std::uint64_t first = first_slot; first < end_slot && first < starts; first += bucket) {
-      const std::size_t begin = end;
-      while (end < keys.size() && start_of(keys[end]) < first + bucket) ++end;
-      const bool all = !is_last && first + bucket == end_slot;
-      const unsigned code = all ? 3U : add_bucket(keys.subspan(begin, end - begin), first, first_slot, band);
-      for (std::size_t i = begin; i < end; ++i) {
-        if (start_of(keys[i]) - first >= kernels::ribbon_thresholds[code]) break;
-        std::swap(keys[bumped++], keys[i]);
+      const some_counts begin = end;
+      some_keys here;
+      for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
+        const auto all = keys[list];
+        while (end[list] < all.size() && start_of(all[end[list]]) < first + bucket) ++end[list];
+        here[list] = all.subspan(begin[list], end[list] - begin[list]);
+      }
+      const bool bumps_all = !is_last && first + bucket == end_slot;
+      const unsigned code = bumps_all ? 3U : add_bucket(here, first, first_slot, band);
+      for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
+        for (std::uint64_t& key : here[list]) {
+          if (start_of(key) - first >= kernels::ribbon_thresholds[code]) break;
+          std::swap(keys[list][bumped[list]++], key);
+        }
       }
       thresholds.bytes()[first / bucket / 4] |= static_cast<std::byte>(code << (first / bucket % 4 * 2));
     }
@@ -157,98 +195,120 @@ struct ribbon_new_layer {
   }
 
   // Builds the layer, and keeps the keys that it bumps.
-  result<void> fill(ribbon_keys& keys, ribbon_workers& workers) noexcept {
-    auto buffer = aligned_buffer::make((2 * chunks() + 1) * 8, "building the filter", workers.memory());
+  result<void> fill(ribbon_lists lists, ribbon_workers& workers) noexcept {
+    const std::uint64_t numbers = 2 * chunks() + 1;
+    auto buffer = aligned_buffer::make(ribbon_most_lists * numbers * 8, "building the filter", workers.memory());
     if (!buffer) return fail(buffer.error());
-    auto* begins = reinterpret_cast<std::uint64_t*>(buffer->data());
-    std::uint64_t* bumped = begins + chunks() + 1;
-    const auto all = keys.keys();
-    for (std::uint64_t chunk = 0; chunk <= chunks(); ++chunk) {
-      const auto at = std::partition_point(
-          all.begin(), all.end(), [this, chunk](std::uint64_t hash) { return start_of(hash) < chunk * chunk_slots; });
-      begins[chunk] = static_cast<std::uint64_t>(at - all.begin());
+    some_keys all;
+    std::array<std::uint64_t*, ribbon_most_lists> begins{};  // of each chunk, and behind the last
+    std::array<std::uint64_t*, ribbon_most_lists> bumped{};
+    for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
+      if (list < lists.size()) all[list] = lists[list].keys();
+      begins[list] = reinterpret_cast<std::uint64_t*>(buffer->data()) + list * numbers;
+      bumped[list] = begins[list] + chunks() + 1;
+      for (std::uint64_t chunk = 0; chunk <= chunks(); ++chunk) {
+        const auto at = std::partition_point(all[list].begin(), all[list].end(), [this, chunk](std::uint64_t hash) {
+          return start_of(hash) < chunk * chunk_slots;
+        });
+        begins[list][chunk] = static_cast<std::uint64_t>(at - all[list].begin());
+      }
     }
     workers.run(chunks(), [&](std::uint64_t chunk, std::span<std::byte> scratch) {
-      bumped[chunk] = fill_chunk(chunk, all.subspan(begins[chunk], begins[chunk + 1] - begins[chunk]), scratch);
+      some_keys some;
+      for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
+        some[list] = all[list].subspan(begins[list][chunk], begins[list][chunk + 1] - begins[list][chunk]);
+      }
+      const some_counts counts = fill_chunk(chunk, some, scratch);
+      for (std::size_t list = 0; list < ribbon_most_lists; ++list) bumped[list][chunk] = counts[list];
     });
-    std::uint64_t kept = 0;
-    for (std::uint64_t chunk = 0; chunk < chunks(); ++chunk) {
-      for (std::uint64_t i = 0; i < bumped[chunk]; ++i) std::swap(all[kept++], all[begins[chunk] + i]);
+    for (std::size_t list = 0; list < lists.size(); ++list) {
+      std::uint64_t kept = 0;
+      for (std::uint64_t chunk = 0; chunk < chunks(); ++chunk) {
+        for (std::uint64_t i = 0; i < bumped[list][chunk]; ++i) {
+          std::swap(all[list][kept++], all[list][begins[list][chunk] + i]);
+        }
+      }
+      lists[list].keep(kept);
     }
-    keys.keep(kept);
     return {};
   }
   // Builds the layer with all keys, and keeps none; false when they do not fit.
-  bool fill_all(ribbon_keys& keys, std::span<std::byte> scratch) noexcept {
+  bool fill_all(ribbon_lists lists, std::span<std::byte> scratch) noexcept {
     ribbon_band band(scratch, slots(), widest);
-    for (const std::uint64_t hash : keys.keys()) {
-      std::uint64_t slot = start_of(hash);
-      if (band.add(kernels::ribbon_row_of(hash), slot) == ribbon_band::outcome::contradicts) return false;
+    for (std::size_t list = 0; list < lists.size(); ++list) {
+      for (const std::uint64_t hash : lists[list].keys()) {
+        std::uint64_t slot = start_of(hash);
+        if (band.add(row_of(hash, list == 0), slot) == ribbon_band::outcome::contradicts) return false;
+      }
     }
     solve(band, 0);
-    keys.keep(0);
+    for (ribbon_keys& list : lists) list.keep(0);
     return true;
   }
 };
 
-// All layers of a filter.
+// All layers of a system.
 struct ribbon_layers {
   ribbon_geometry geometry{};
   std::array<ribbon_new_layer, ribbon_geometry::most_layers> layers{};
 
-  // From the distinct keys, which have entered the first layer.
-  static result<ribbon_layers> build(ribbon_keys& keys, const ribbon_rate& rate, ribbon_workers& workers) noexcept {
+  // From the distinct keys, which have entered the first layer with the system's salt.
+  static result<ribbon_layers> build(ribbon_lists lists, const ribbon_rate& rate, ribbon_workers& workers,
+                                     const ribbon_system_limits& limits = {}) noexcept {
     ribbon_layers made;
     made.geometry.rate = rate;
-    for (unsigned layer = 0; keys.size() != 0; ++layer) {
-      if (ribbon_geometry::is_last(layer, keys.size())) {
-        if (auto done = made.build_last(layer, keys, workers.memory()); !done) return fail(done.error());
+    for (unsigned layer = 0; ribbon_size(lists) != 0; ++layer) {
+      if (ribbon_geometry::is_last(layer, ribbon_size(lists), limits.layers)) {
+        if (auto done = made.build_last(layer, lists, limits.salt, workers.memory()); !done) return fail(done.error());
         break;
       }
       if (layer != 0) {
-        if (auto entered = keys.enter(0, workers); !entered) return fail(entered.error());
+        if (auto entered = ribbon_enter(lists, limits.salt, workers); !entered) return fail(entered.error());
       }
-      made.geometry.blocks[layer] = ribbon_geometry::blocks_that_bump(keys.size());
+      made.geometry.blocks[layer] = ribbon_geometry::blocks_that_bump(ribbon_size(lists));
       auto next = ribbon_new_layer::make(made.geometry, layer, workers.memory());
       if (!next) return fail(next.error());
-      if (auto filled = next->fill(keys, workers); !filled) return fail(filled.error());
+      if (auto filled = next->fill(lists, workers); !filled) return fail(filled.error());
       made.layers[layer] = std::move(*next);
     }
     return made;
   }
 
   // All in one piece, as a file has it.
-  result<aligned_buffer> payload(const memory_hooks* memory) noexcept {
+  result<aligned_buffer> payload(const memory_hooks* memory) const noexcept {
     auto buffer = aligned_buffer::make(geometry.payload_bytes(), "the filter", memory);
-    if (!buffer) return buffer;
-    for (unsigned layer = 0; layer < geometry.layers(); ++layer) {
-      put(layers[layer].words, geometry.word_of(layer), *buffer);
-      put(layers[layer].thresholds, geometry.threshold_word_of(layer), *buffer);
-    }
+    if (buffer) put(buffer->bytes());
     return buffer;
+  }
+  // The same into memory of that size that is all 0.
+  void put(std::span<std::byte> to) const noexcept {
+    for (unsigned layer = 0; layer < geometry.layers(); ++layer) {
+      put(layers[layer].words, to.subspan(geometry.word_of(layer) * 8));
+      put(layers[layer].thresholds, to.subspan(geometry.threshold_word_of(layer) * 8));
+    }
   }
 
  private:
-  static void put(const aligned_buffer& from, std::uint64_t word, aligned_buffer& to) noexcept {
-    std::memcpy(to.data() + word * 8, from.data(), from.size_bytes());
+  static void put(const aligned_buffer& from, std::span<std::byte> to) noexcept {
+    std::memcpy(to.data(), from.data(), from.size_bytes());
   }
-  result<void> build_last(unsigned layer, ribbon_keys& keys, const memory_hooks* memory) noexcept {
-    if (layer == 0) keys.leave();
+  result<void> build_last(unsigned layer, ribbon_lists lists, std::uint64_t salt, const memory_hooks* memory) noexcept {
+    if (layer == 0) ribbon_leave(lists);
     for (geometry.seed = 0;; ++geometry.seed) {
-      geometry.blocks[layer] = ribbon_geometry::blocks_of_last(keys.size(), geometry.seed);
+      geometry.blocks[layer] = ribbon_geometry::blocks_of_last(ribbon_size(lists), geometry.seed);
       auto next = ribbon_new_layer::make(geometry, layer, memory);
       if (!next) return fail(next.error());
       auto worker = ribbon_workers::make(1, ribbon_band::bytes_for(next->slots()), memory);
       if (!worker) return fail(worker.error());
-      if (auto entered = keys.enter(geometry.seed, *worker); !entered) return entered;
+      if (auto entered = ribbon_enter(lists, salt + geometry.seed, *worker); !entered) return entered;
       bool fits = false;
       worker->run(1,
-                  [&](std::uint64_t /*task*/, std::span<std::byte> scratch) { fits = next->fill_all(keys, scratch); });
+                  [&](std::uint64_t /*task*/, std::span<std::byte> scratch) { fits = next->fill_all(lists, scratch); });
       if (fits) {
         layers[layer] = std::move(*next);
         return {};
       }
-      keys.leave();
+      ribbon_leave(lists);
     }
   }
 };

@@ -111,8 +111,8 @@ struct ribbon_geometry {
 
   // Beyond so many keys, a layer bumps.
   static constexpr std::uint64_t most_in_last = 4096;
-  static bool is_last(unsigned layer, std::uint64_t keys) noexcept {
-    return layer + 1 == most_layers || keys <= most_in_last;
+  static bool is_last(unsigned layer, std::uint64_t keys, unsigned most = most_layers) noexcept {
+    return layer + 1 == most || keys <= most_in_last;
   }
   // 2.5 % fewer slots than keys: what is left over is bumped.
   static std::uint64_t blocks_that_bump(std::uint64_t keys) noexcept {
@@ -129,16 +129,22 @@ struct ribbon_geometry {
     return keys / 33 + static_cast<std::uint64_t>(2.0 * std::sqrt(static_cast<double>(keys)));
   }
   // What so many keys take at most.
-  static ribbon_geometry for_keys(std::uint64_t keys, const ribbon_rate& at) noexcept {
+  static ribbon_geometry for_keys(std::uint64_t keys, const ribbon_rate& at, unsigned most = most_layers) noexcept {
     ribbon_geometry geometry;
     geometry.rate = at;
-    for (unsigned layer = 0; layer < most_layers && keys != 0; ++layer) {
-      const bool last = is_last(layer, keys);
+    for (unsigned layer = 0; layer < most && keys != 0; ++layer) {
+      const bool last = is_last(layer, keys, most);
       geometry.blocks[layer] = last ? blocks_of_last(keys, 0) : blocks_that_bump(keys);
       keys = last ? 0 : most_bumped(keys);
     }
     return geometry;
   }
+};
+
+// Several systems in one filter hash in ways of their own, each with a salt; 0 is that of kind ribbon.
+struct ribbon_system_limits {
+  std::uint64_t salt = 0;
+  unsigned layers = ribbon_geometry::most_layers;
 };
 
 namespace sizing {
