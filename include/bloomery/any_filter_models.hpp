@@ -376,7 +376,7 @@ BLOOMERY_ANY_INLINE result<any_filter> any_filter::open(const char* path, const 
   return with_kind(kind_list{}, header->kind_id, [&](auto tag) -> result<any_filter> {
     using K = typename decltype(tag)::type;
     if constexpr (mappable<K>) {
-      auto file = mapped<K>::open(path, options.trust);
+      auto file = mapped<K>::open(path, options.trust, nullptr, options.shard);
       if (!file) return fail(file.error());
       const hash_spec hash = file->header().hash;
       owner self(new (std::nothrow) detail::in_file<K>(std::move(*file)));

@@ -17,6 +17,7 @@
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kinds.hpp>
 #include <bloomery/parallel.hpp>
+#include <bloomery/sharded.hpp>
 #include <bloomery/version.hpp>
 
 namespace bloomery {

@@ -155,7 +155,7 @@ TEST(Header, UnusableFieldsUnderARightChecksumAreRefused) {
   EXPECT_EQ(error_with<std::uint64_t>(64, 48), refused("payload bytes", "48"));
   EXPECT_EQ(error_with<std::uint32_t>(80, 3), refused("compression", "3"));
   EXPECT_EQ(error_with<std::uint32_t>(84, 13), refused("chunk size", "13"));
-  EXPECT_EQ(error_with<std::uint8_t>(152, 1), refused("reserved bytes", "1"));
+  EXPECT_EQ(error_with<std::uint8_t>(168, 1), refused("reserved bytes", "1"));
   EXPECT_EQ(error_with<std::uint8_t>(247, 1), refused("reserved bytes", "1"));
 }
 

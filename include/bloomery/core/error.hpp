@@ -68,6 +68,10 @@ enum class errc : std::uint16_t {
   merge_breaks_promise,
   bad_growth,
   too_many_copies,
+  bad_shards,
+  bad_shard,
+  two_shard_sets,
+  shard_alone,
   count_
 };
 
@@ -140,6 +144,10 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "the filter has no room for more than {0} copies of a key, and one came more often: use mode set, which takes a "
       "key "
       "any number of times, or kind counting",
+      "number of shards {0} is not usable: give 1 to {1}",
+      "shard {t}",
+      "there would be two sets of shards with this name, of {0} and of {1}: remove one of them, or use another name",
+      "is shard {t} of a filter and knows nothing of the keys of the others: give the whole set",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

@@ -5,11 +5,11 @@
 //     10   2  flags: bit 0, the key count is exact   80   4  compression: 0 none, 1 zstd, 2 gzip
 //     12   4  kind id                                84   4  log2 of the chunk size, 12
 //     16   4  hash id                                88  64  eight numbers of the kind
-//     20   4  digest bits, 64 or 128                152   .  zeros
-//     24   8  seed                                 H-8   8  XXH3-64 of the H-8 bytes before
-//     32   8  key id, 0 when not keyed               H   .  the stored payload, zeros to a multiple of 8,
-//     40   8  capacity in keys                              then one checksum a chunk (file/chunks.hpp)
-//     48   8  keys
+//     20   4  digest bits, 64 or 128                152  16  shard (4), of how many (4; 0: no shard), stamp of the set (8)
+//     24   8  seed                                  168   .  zeros
+//     32   8  key id, 0 when not keyed             H-8   8  XXH3-64 of the H-8 bytes before
+//     40   8  capacity in keys                       H   .  the stored payload, zeros to a multiple of 8,
+//     48   8  keys                                          then one checksum a chunk (file/chunks.hpp)
 //     56   8  promised false-positive rate (f64)
 //
 // H is 256 for stored payloads below 64 KiB, else 4096: a mapped payload lies on a cache line, a large one on a page.
@@ -26,6 +26,7 @@
 #include <bloomery/core/wide.hpp>
 #include <bloomery/file/chunks.hpp>
 #include <bloomery/file/foreign.hpp>
+#include <bloomery/file/shard.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <cstddef>
@@ -60,6 +61,7 @@ struct file_header {
   std::uint32_t codec = codec_none;
   std::uint16_t version = file_version;
   bool text = false;  // the file was in text form; not part of the bytes
+  shard_place shard{};
 
   [[nodiscard]] std::uint64_t payload_offset() const noexcept {
     return stored_bytes < large_payload_bytes ? small_header_bytes : large_header_bytes;
@@ -93,6 +95,11 @@ inline result<void> check_header(const file_header& header) noexcept {
       (header.codec == codec_none && header.payload_bytes != header.stored_bytes)) {
     return fail(errc::bad_field, "payload bytes", {header.payload_bytes});
   }
+  const shard_place& shard = header.shard;
+  if (shard.count > max_shards) return fail(errc::bad_field, "number of shards", {shard.count});
+  if (shard.count == 0 ? shard != shard_place{} : shard.index >= shard.count) {
+    return fail(errc::bad_field, "shard", {shard.index});
+  }
   return {};
 }
 
@@ -119,13 +126,16 @@ inline result<std::uint64_t> encode_header(const file_header& header, std::span<
   to.write(header.codec);
   to.write(std::uint32_t{chunk_size_log2});
   for (const std::uint64_t number : header.shape.field) to.write(number);
+  to.write(header.shard.index);
+  to.write(header.shard.count);
+  to.write(header.shard.stamp);
   store_le(out.data() + size - checksum_bytes, xxh3{}(out.data(), size - checksum_bytes));
   return size;
 }
 
 namespace detail {
 
-inline constexpr std::uint64_t header_fields_bytes = 152;
+inline constexpr std::uint64_t header_fields_bytes = 168;
 
 // Reads the fields behind the version; the caller has made sure that they are there.
 inline result<file_header> read_fields(std::span<const std::byte> bytes, std::uint16_t version) noexcept {
@@ -146,6 +156,9 @@ inline result<file_header> read_fields(std::span<const std::byte> bytes, std::ui
   header.codec = from.read<std::uint32_t>();
   const auto chunk_log2 = from.read<std::uint32_t>();
   for (std::uint64_t& number : header.shape.field) number = from.read<std::uint64_t>();
+  header.shard.index = from.read<std::uint32_t>();
+  header.shard.count = from.read<std::uint32_t>();
+  header.shard.stamp = from.read<std::uint64_t>();
   header.shape.keys_exact = (flags & 1U) != 0;
   if ((flags & ~1U) != 0) return fail(errc::bad_field, "flags", {flags});
   if (chunk_log2 != chunk_size_log2) return fail(errc::bad_field, "chunk size", {chunk_log2});

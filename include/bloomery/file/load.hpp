@@ -34,6 +34,7 @@ struct load_options {
   bool trust = false;                    // skip the chunks' checksums; never the header's
   const memory_hooks* memory = nullptr;  // must outlive the filter
   std::uint64_t max_bytes = no_limit;    // of any one piece of memory, and of input that is read as a whole
+  bool shard = false;                    // take a shard of a set alone, too; else it is refused
 };
 
 template <filter_kind K>
@@ -91,6 +92,12 @@ result<void> check_kind(const file_header& header) noexcept {
     if (*expected != header.payload_bytes) return fail(errc::bad_field, "payload bytes", {header.payload_bytes});
   }
   return {};
+}
+
+// A key of another shard would be called absent.
+inline result<void> check_alone(const file_header& header, bool shard) noexcept {
+  if (shard || header.shard.count == 0) return {};
+  return fail(errc::shard_alone, shard_label(header.shard.index, header.shard.count).c_str());
 }
 
 // Compares every chunk, and the zeros behind the last, with what the file says.
@@ -160,6 +167,7 @@ result<stored_filter<K>> load_native(const byte_source& source, const load_optio
   const auto header = header_of(source);
   if (!header) return fail(header.error());
   if (auto done = check_kind<K>(*header); !done) return fail(done.error());
+  if (auto whole = check_alone(*header, options.shard); !whole) return fail(whole.error());
   auto payload = read_payload(*header, source, options);
   if (!payload) return fail(payload.error());
   auto filter = [&]() -> result<K> {

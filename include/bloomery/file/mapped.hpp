@@ -73,7 +73,9 @@ class verified_chunks {
 template <mappable K>
 class mapped {
  public:
-  static result<mapped> open(const char* path, bool trust = false, const memory_hooks* memory = nullptr) noexcept;
+  // `shard`: take a shard of a set alone, too.
+  static result<mapped> open(const char* path, bool trust = false, const memory_hooks* memory = nullptr,
+                             bool shard = false) noexcept;
 
   // Digests of 64 bits, and of 128 for kinds that take them.
   template <class Digest>
@@ -152,7 +154,7 @@ class mapped {
 };
 
 template <mappable K>
-result<mapped<K>> mapped<K>::open(const char* path, bool trust, const memory_hooks* memory) noexcept {
+result<mapped<K>> mapped<K>::open(const char* path, bool trust, const memory_hooks* memory, bool shard) noexcept {
   auto mapping = file_mapping::open(path);
   if (!mapping) return fail(mapping.error());
   const auto first = mapping->bytes().first(std::min<std::size_t>(mapping->bytes().size(), large_header_bytes));
@@ -162,6 +164,7 @@ result<mapped<K>> mapped<K>::open(const char* path, bool trust, const memory_hoo
   const auto header = decode_header(first, mapping->bytes().size());
   if (!header) return fail(header.error());
   if (auto done = detail::check_kind<K>(*header); !done) return fail(done.error());
+  if (auto whole = detail::check_alone(*header, shard); !whole) return fail(whole.error());
   if (header->codec != codec_none) {
     return fail(errc::unsupported, "is compressed and cannot be asked in place: load it into memory");
   }

@@ -55,7 +55,7 @@ struct temporary_slot {
   std::atomic<int> state{unused};
   path_text path{};
 };
-inline constinit std::array<temporary_slot, 4> temporary_slots{};
+inline constinit std::array<temporary_slot, 64> temporary_slots{};
 
 }  // namespace detail
 
@@ -81,6 +81,10 @@ class output_file {
   result<void> write(std::span<const std::byte> bytes) noexcept { return detail::write_all(fd_.get(), bytes); }
   // Makes the new file visible under its name. Without this the temporary file is removed at the end of the scope.
   result<void> commit() noexcept;
+  // What commit does first: all bytes are on the disk and the file is closed; nothing more can be written.
+  result<void> stage() noexcept;
+  // After a commit: removes the file again, if there was none before.
+  void take_back() noexcept;
 
   output_file(output_file&& other) noexcept
       : fd_(std::move(other.fd_)),
@@ -90,7 +94,8 @@ class output_file {
         old_(other.old_),
         straight_(other.straight_),
         replace_(other.replace_),
-        pending_(std::exchange(other.pending_, false)) {}
+        pending_(std::exchange(other.pending_, false)),
+        staged_(other.staged_) {}
   output_file& operator=(output_file&&) = delete;
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
@@ -120,6 +125,7 @@ class output_file {
   bool straight_ = false;
   bool replace_ = false;
   bool pending_ = false;
+  bool staged_ = false;
 };
 
 namespace detail {
@@ -244,6 +250,18 @@ inline result<void> output_file::keep_permissions() noexcept {
 }
 
 inline result<void> output_file::commit() noexcept {
+  if (auto done = stage(); !done) return done;
+  if (straight_) return {};
+  if (auto done = publish(); !done) return done;
+  return sync_folder();
+}
+
+inline void output_file::take_back() noexcept {
+  if (staged_ && !straight_ && !pending_ && !old_.exists) ::unlink(target_.c_str());
+}
+
+inline result<void> output_file::stage() noexcept {
+  if (std::exchange(staged_, true)) return {};
   if (straight_) {
     const int fd = fd_.release();
     if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) return detail::fail_errno("cannot write", errno);
@@ -258,8 +276,7 @@ inline result<void> output_file::commit() noexcept {
   if (synced != 0 && errno != EINVAL && errno != ENOTSUP) return detail::fail_errno("cannot write", errno);
   const int fd = fd_.release();
   if (::close(fd) != 0 && errno != EINTR) return detail::fail_errno("cannot write", errno);
-  if (auto done = publish(); !done) return done;
-  return sync_folder();
+  return {};
 }
 
 inline result<void> output_file::publish() noexcept {

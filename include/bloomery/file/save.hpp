@@ -32,6 +32,7 @@ struct save_options {
   bool text = false;     // the text form
   int level = 0;         // of the compression; 0: its default
   const memory_hooks* memory = nullptr;
+  shard_place shard{};  // of a set: see file/shard_set.hpp, which writes them all
 };
 
 namespace detail {
@@ -69,6 +70,7 @@ result<file_image> make_image(const K& filter, const hash_spec& hash, const save
   image.header.kind_id = K::info.id;
   image.header.hash = hash;
   image.header.shape = filter.shape();
+  image.header.shard = options.shard;
   std::span<const std::byte> payload;
   if constexpr (contiguous_kind<K>) {
     payload = filter.payload();

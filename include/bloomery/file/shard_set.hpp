@@ -1,0 +1,150 @@
+// file/shard_set.hpp: the files of a filter in shards: FILE.00-of-04 to FILE.03-of-04, each a native file of its own.
+//
+// Writing: every file is written, synced and closed under a hidden name first; only when all of them are whole do they get
+// their names, one by one. If that fails midway, the names that were new are taken away again; if a power failure falls
+// between two names, the stamp of the set tells the old files from the new, and reading refuses.
+//
+// Reading: each file must be the shard that its name says, of as many, and of the same set as the first.
+//
+// An error in one shard is errc::bad_shard; its text begins with the shard ("02-of-04 is cut short...") and number[0] is the
+// shard's number.
+#pragma once
+
+#include <bloomery/core/aligned_list.hpp>
+#include <bloomery/file/load.hpp>
+#include <bloomery/file/output.hpp>
+#include <bloomery/file/save.hpp>
+#include <bloomery/file/shard.hpp>
+
+namespace bloomery {
+
+// FILE.02-of-04
+struct shard_path {
+  detail::path_text text{};
+  bool fits = false;
+  shard_path(const char* path, unsigned index, unsigned count) noexcept
+      : fits(text.assign(path) && text.append(".") && text.append(shard_label(index, count).c_str())) {}
+  [[nodiscard]] const char* c_str() const noexcept { return text.c_str(); }
+};
+
+inline failure fail_shard(unsigned index, unsigned count, std::string_view what) noexcept {
+  error_text text;
+  text.append(shard_label(index, count).c_str());
+  text.append(" ");
+  text.append(what);
+  return fail(errc::bad_shard, text.view(), {index});
+}
+inline failure fail_shard(unsigned index, unsigned count, const error& why) noexcept {
+  return fail_shard(index, count, describe(why).view());
+}
+
+namespace detail {
+
+inline bool shard_exists(const char* path, unsigned index, unsigned count) noexcept {
+  const shard_path name(path, index, count);
+  return name.fits && ::access(name.c_str(), F_OK) == 0;
+}
+
+// The first number of shards from `least` on of which the shard `index` is there; 0: none.
+inline unsigned next_set(const char* path, unsigned index, unsigned least) noexcept {
+  for (unsigned count = least; count <= max_shards; ++count) {
+    if (index < count && shard_exists(path, index, count)) return count;
+  }
+  return 0;
+}
+
+}  // namespace detail
+
+// Of how many shards the set with this name is; 0 when there is none. Sets of several sizes are an error.
+inline result<unsigned> find_shards(const char* path) noexcept {
+  unsigned count = detail::next_set(path, 0, 1);
+  if (count == 0) return detail::next_set(path, 1, 2);  // then loading says that the first is missing
+  if (const unsigned other = detail::next_set(path, 0, count + 1); other != 0) {
+    return fail(errc::two_shard_sets, {}, {count, other});
+  }
+  return count;
+}
+
+// Whether a file is the shard that it should be; `first` is the place of the set's first shard.
+inline result<void> check_place(const shard_place& found, unsigned index, unsigned count,
+                                const shard_place& first) noexcept {
+  if (found.count == 0) return fail_shard(index, count, "is no shard but a whole filter: give the file of that shard");
+  if (found.index != index || found.count != count) {
+    error_text text;
+    text.append("holds shard ");
+    text.append(shard_label(found.index, found.count).c_str());
+    text.append(": give the file of that shard");
+    return fail_shard(index, count, text.view());
+  }
+  if (found.stamp != first.stamp) {
+    return fail_shard(index, count, "belongs to another set than shard 00: give the files that were saved together");
+  }
+  return {};
+}
+
+namespace detail {
+
+// A sink that makes one number of the bytes.
+class stamping_sink {
+ public:
+  result<void> operator()(std::span<const std::byte> bytes) noexcept {
+    value_ = mix64(value_ ^ xxh3{}(bytes.data(), bytes.size()));
+    return {};
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+// What is written must be out of the way before the first file gets its name.
+template <class Write>
+result<void> stage_shards(const char* path, unsigned count, const save_options& options, Write& write,
+                          aligned_list<output_file>& files) noexcept {
+  save_options how = options;
+  how.shard.count = count;
+  for (unsigned i = 0; i < count; ++i) {
+    const shard_path name(path, i, count);
+    if (!name.fits) return fail_errno("cannot create", ENAMETOOLONG);
+    auto file = output_file::open(name.c_str(), options.replace);
+    if (!file) return fail_shard(i, count, file.error());
+    how.shard.index = i;
+    buffered_output buffered(*file);
+    if (auto done = write(i, byte_sink(buffered), how); !done) return fail_shard(i, count, done.error());
+    if (auto done = buffered.flush(); !done) return fail_shard(i, count, done.error());
+    if (auto done = file->stage(); !done) return fail_shard(i, count, done.error());
+    files.push(std::move(*file));
+  }
+  return {};
+}
+
+}  // namespace detail
+
+// Writes a set. `write(i, sink, options)` saves shard i as save_to does; it is called twice for each.
+template <class Write>
+result<void> save_shards(const char* path, unsigned count, const save_options& options, Write&& write) noexcept {
+  if (auto usable = check_shards(count); !usable) return usable;
+  const auto there = find_shards(path);
+  if (!there) return fail(there.error());
+  if (*there != 0 && *there != count) return fail(errc::two_shard_sets, {}, {*there, count});
+  save_options how = options;
+  how.shard = {};
+  save_options plain{.memory = options.memory};
+  for (unsigned i = 0; i < count; ++i) {
+    detail::stamping_sink stamp;
+    if (auto done = write(i, byte_sink(stamp), plain); !done) return fail_shard(i, count, done.error());
+    how.shard.stamp += mix64(stamp.value() + i);
+  }
+  aligned_list<output_file> files;
+  if (auto room = files.reserve(count, "the shards' files", options.memory); !room) return room;
+  if (auto done = detail::stage_shards(path, count, how, write, files); !done) return done;
+  for (unsigned i = 0; i < count; ++i) {
+    if (auto done = files[i].commit(); !done) {
+      for (unsigned before = 0; before < i; ++before) files[before].take_back();
+      return fail_shard(i, count, done.error());
+    }
+  }
+  return {};
+}
+
+}  // namespace bloomery
