@@ -152,8 +152,7 @@ struct in_memory final : filter_model {
       const batch_outcome outcome = filter.insert_until_full(digests);
       if (outcome.taken == digests.size()) return outcome.inserted;
       error why = make_error(errc::full, {}, {filter.keys().keys});
-      if constexpr (requires { filter.why_full(digests[outcome.taken]); })
-        why = filter.why_full(digests[outcome.taken]);
+      if constexpr (explaining_kind<K>) why = filter.why_full(digests[outcome.taken]);
       why.number[1] = outcome.taken;
       return fail(why);
     } else if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {

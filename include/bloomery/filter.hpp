@@ -16,7 +16,7 @@
 //
 // A kind that is built at once, from all of its keys, has `build` instead of `make` and `insert`:
 //
-//     auto known = bloomery::filter<bloomery::KIND>::build(keys, {.fpr = 0.01});   // keys: a span of one type
+//     auto known = bloomery::filter<bloomery::fuse>::build(std::span(keys), {.fpr = 0.01});   // keys: all of one type
 //
 // Threads: as the kind says. For many writers and readers at once each thread makes a writer; the contract is in
 // kinds/concurrent.hpp:

@@ -4,29 +4,14 @@
 #include <cstdio>
 
 #include "kinds/cuckoo_support.hpp"
+#include "kinds/positives.hpp"
 
 namespace {
 
 using namespace bloomery;
 using namespace bloomery::cuckoo_testing;
 using kernels::cuckoo_form;
-
-// How many of so many digests, other ones for each seed, may be there.
-std::uint64_t positives_of(const cuckoo& filter, std::uint64_t seed, std::uint64_t queries) {
-  constexpr std::size_t group = 4096;
-  std::vector<std::uint64_t> digests(group);
-  std::vector<std::uint64_t> mask(mask_words(group));
-  std::uint64_t positives = 0;
-  for (std::uint64_t first = 0; first < queries; first += group) {
-    const std::size_t size = std::min<std::uint64_t>(group, queries - first);
-    for (std::size_t i = 0; i < size; ++i) digests[i] = mix64(mix64(seed) + (first + i) * 0x9e3779b97f4a7c15ULL);
-    filter.may_contain_batch(std::span(digests).first(size), mask);
-    for (std::size_t word = 0; word < mask_words(size); ++word) {
-      positives += static_cast<std::uint64_t>(std::popcount(mask[word]));
-    }
-  }
-  return positives;
-}
+using kinds_testing::positives_of;
 
 // The share of slots in use when an insert first finds no room.
 double load_when_full(const std::string& layout, std::uint64_t slots, std::uint64_t seed) {

@@ -1,20 +1,15 @@
-#include <gtest/gtest.h>
-
+// Kind fuse: the cells of a key, and how they are filled.
 #include <algorithm>
 #include <bloomery/core/binomial.hpp>
 #include <bloomery/filter.hpp>
 #include <bloomery/hash/xxh3.hpp>
-#include <bloomery/kinds/fuse.hpp>
 #include <numeric>
 #include <random>
-#include <string>
-#include <vector>
 
-namespace {
+#include "kinds/fuse_support.hpp"
+#include "kinds/positives.hpp"
 
-using namespace bloomery;
-
-constexpr std::array layouts = {"wise3:8", "wise3:16", "wise3:32", "wise4:8", "wise4:16", "wise4:32"};
+namespace bloomery::fuse_testing {
 
 std::vector<std::uint64_t> random_digests(std::uint64_t seed, std::size_t count) {
   std::vector<std::uint64_t> out(count);
@@ -22,19 +17,22 @@ std::vector<std::uint64_t> random_digests(std::uint64_t seed, std::size_t count)
   return out;
 }
 
-fuse build(const filter_params& params, std::vector<std::uint64_t> digests, unsigned threads = 1) {
-  auto built = fuse::build(params, digests, threads);
+result<fuse> try_build(const filter_params& params, std::vector<std::uint64_t> digests, unsigned threads) {
+  return fuse::build(params, digests, threads);
+}
+fuse build(const filter_params& params, std::vector<std::uint64_t> digests, unsigned threads) {
+  auto built = try_build(params, std::move(digests), threads);
   if (!built) {
     ADD_FAILURE() << describe(built.error()).c_str();
     std::abort();
   }
   return std::move(*built);
 }
-// A rate that any width keeps.
-fuse build(const char* layout, std::vector<std::uint64_t> digests, unsigned threads = 1) {
+fuse build(const char* layout, std::vector<std::uint64_t> digests, unsigned threads) {
   return build({.fpr = 0.9, .layout = layout}, std::move(digests), threads);
 }
 
+bool may_contain(const fuse& filter, std::uint64_t digest) { return filter.may_contain(digest); }
 std::uint64_t present_of(const fuse& filter, std::span<const std::uint64_t> digests) {
   std::vector<std::uint64_t> mask(mask_words(digests.size()));
   filter.may_contain_batch(digests, mask);
@@ -42,46 +40,20 @@ std::uint64_t present_of(const fuse& filter, std::span<const std::uint64_t> dige
   for (const std::uint64_t word : mask) present += static_cast<std::uint64_t>(std::popcount(word));
   return present;
 }
-// How many of so many digests, other ones for each seed, may be there.
 std::uint64_t positives_of(const fuse& filter, std::uint64_t seed, std::uint64_t queries) {
-  constexpr std::size_t group = 4096;
-  std::vector<std::uint64_t> digests(group);
-  std::uint64_t positives = 0;
-  for (std::uint64_t first = 0; first < queries; first += group) {
-    const std::size_t size = std::min<std::uint64_t>(group, queries - first);
-    for (std::size_t i = 0; i < size; ++i) digests[i] = mix64(mix64(~seed) + (first + i) * 0xd1342543de82ef95ULL);
-    positives += present_of(filter, std::span(digests).first(size));
-  }
-  return positives;
+  return kinds_testing::positives_of(filter, ~seed, queries);
 }
 bool is_as_planned(const fuse& filter, const char* layout) {
   const auto plan = fuse::plan({.keys = std::max<std::uint64_t>(filter.keys().keys, 1), .fpr = 0.9}, layout);
   return plan && filter.memory_bytes() == plan->memory_bytes;
 }
 
-// ---- sorting ----
+}  // namespace bloomery::fuse_testing
 
-TEST(DigestSort, GivesTheDifferentOnesInOrderAndLosesNone) {
-  std::mt19937_64 random(1);
-  for (const std::size_t count : {0U, 1U, 2U, 24U, 25U, 26U, 1000U, 65535U, 65536U, 200'000U}) {
-    for (const std::uint64_t values : {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{1000}, ~std::uint64_t{0}}) {
-      for (const unsigned shift : {0U, 20U, 54U}) {
-        std::vector<std::uint64_t> digests(count);
-        for (auto& digest : digests) digest = random() % values << shift;
-        std::vector<std::uint64_t> expected = digests;
-        std::vector<std::uint64_t> all = digests;
-        std::sort(expected.begin(), expected.end());
-        expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
-        const std::size_t distinct = detail::sort_distinct(digests, 1 + static_cast<unsigned>(shift % 3));
-        ASSERT_EQ(distinct, expected.size());
-        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), digests.begin()));
-        std::sort(digests.begin(), digests.end());
-        std::sort(all.begin(), all.end());
-        ASSERT_EQ(digests, all) << "it is a permutation";
-      }
-    }
-  }
-}
+namespace {
+
+using namespace bloomery;
+using namespace bloomery::fuse_testing;
 
 // ---- the cells ----
 
@@ -380,216 +352,6 @@ TEST(Fuse, AFilterOfItHashesKeysOfAnySort) {
     ASSERT_EQ(there, of_numbers->may_contain(asked[i])) << i;
     ASSERT_TRUE(there || asked[i] % 3 != 0) << i;
   }
-}
-
-// ---- rates ----
-
-// Both bounds hold with a probability of 1 - 1e-6 each where the rate is what is promised: 40 of them, 4e-5 in all.
-TEST(Fuse, TheRateIsTwoToTheMinusWidthWithAnyNumberOfKeys) {
-  for (const char* layout : layouts) {
-    for (const std::size_t count : {1U, 3U, 50U, 3000U, 200'000U}) {
-      const fuse filter = build(layout, random_digests(count, count));
-      const double promised = std::ldexp(1.0, -static_cast<int>(filter.geometry().cell_bits));
-      EXPECT_EQ(filter.promised_fpr(), promised);
-      EXPECT_EQ(filter.fpr_now(), promised);
-      const std::uint64_t queries = filter.geometry().cell_bits == 8 ? 1'000'000 : 4'000'000;
-      const std::uint64_t positives = positives_of(filter, count, queries);
-      EXPECT_GT(binomial::upper_bound(positives, queries, 1e-6), promised) << layout << " " << count;
-      EXPECT_LT(binomial::lower_bound(positives, queries, 1e-6), promised) << layout << " " << count;
-    }
-  }
-}
-
-TEST(Fuse, AnEmptyFilterHoldsNothing) {
-  for (const char* layout : layouts) {
-    const fuse filter = build(layout, {});
-    EXPECT_EQ(positives_of(filter, 1, 100'000), 0U) << layout;
-    for (const std::uint64_t digest : random_digests(1, 1000)) ASSERT_FALSE(filter.may_contain(digest));
-    EXPECT_EQ(filter.keys().keys, 0U);
-    EXPECT_EQ(filter.fpr_now(), 0.0);
-    EXPECT_EQ(filter.fill(), 0.0);
-  }
-}
-
-// ---- sizes ----
-
-TEST(Fuse, APlanIsWhatIsBuilt) {
-  for (const char* layout : layouts) {
-    for (const std::size_t count : {1U, 100U, 5000U, 70'000U}) {
-      const fuse filter = build(layout, random_digests(count, count));
-      const auto plan = fuse::plan({.keys = count, .fpr = 0.5}, layout);
-      ASSERT_TRUE(plan);
-      EXPECT_EQ(plan->keys, count);
-      EXPECT_EQ(plan->fpr, filter.promised_fpr());
-      EXPECT_EQ(plan->bits, filter.geometry().cells() * filter.geometry().cell_bits);
-      EXPECT_EQ(plan->lines, filter.geometry().wise);
-      EXPECT_EQ(plan->hashes, 0U);
-      EXPECT_TRUE(is_as_planned(filter, layout)) << layout << " " << count;
-      EXPECT_EQ(filter.describe()[0].text, layout);
-    }
-  }
-}
-
-TEST(Fuse, TheWidthFollowsFromTheRate) {
-  struct expectation {
-    double asked;
-    double promised;
-  };
-  for (const auto& [asked, promised] : {expectation{0.5, 0x1p-8},
-                                        {0.01, 0x1p-8},
-                                        {0x1p-8, 0x1p-8},
-                                        {0.0039, 0x1p-16},
-                                        {0x1p-16, 0x1p-16},
-                                        {1e-5, 0x1p-32},
-                                        {0x1p-32, 0x1p-32}}) {
-    const auto plan = fuse::plan({.keys = 100'000, .fpr = asked});
-    ASSERT_TRUE(plan);
-    EXPECT_EQ(plan->fpr, promised) << asked;
-    EXPECT_EQ(build({.fpr = asked}, random_digests(1, 1000)).promised_fpr(), promised) << asked;
-  }
-  EXPECT_EQ(fuse::plan({.keys = 1000, .fpr = 1e-10}).error().code, errc::cannot_reach_fpr);
-  EXPECT_EQ(fuse::plan({.keys = 1000, .fpr = 0.001}, "wise3:8").error().code, errc::unsupported);
-}
-
-TEST(Fuse, CellsAKeyAreAsFewAsDocumented) {
-  struct expectation {
-    const char* layout;
-    std::uint64_t keys;
-    double cells;
-  };
-  for (const auto& [layout, keys, cells] : {expectation{"wise3:8", 1000, 1.54},
-                                            {"wise3:8", 10'000, 1.28},
-                                            {"wise3:8", 100'000, 1.19},
-                                            {"wise3:8", 1'000'000, 1.14},
-                                            {"wise3:8", 100'000'000, 1.13},
-                                            {"wise4:8", 1000, 1.5},
-                                            {"wise4:8", 100'000, 1.13},
-                                            {"wise4:8", 100'000'000, 1.08}}) {
-    const auto plan = fuse::plan({.keys = keys, .fpr = 0.5}, layout);
-    ASSERT_TRUE(plan);
-    EXPECT_LE(plan->bits_per_key / 8.0, cells) << layout << " " << keys;
-  }
-}
-
-TEST(Fuse, ASizeIsNotPassed) {
-  const auto digests = random_digests(1, 10'000);
-  for (const std::uint64_t bytes : {13'000U, 20'000U, 26'000U, 60'000U}) {
-    const auto plan = fuse::plan({.keys = 10'000, .memory_bytes = bytes});
-    ASSERT_TRUE(plan);
-    EXPECT_LE(plan->memory_bytes, bytes);
-    const fuse filter = build({.memory_bytes = bytes}, digests);
-    EXPECT_LE(filter.memory_bytes(), bytes);
-    EXPECT_EQ(filter.promised_fpr(), plan->fpr);
-  }
-  EXPECT_EQ(fuse::plan({.keys = 10'000, .memory_bytes = 60'000})->fpr, 0x1p-32);
-  EXPECT_EQ(fuse::plan({.keys = 10'000, .bits_per_key = 11.0})->fpr, 0x1p-8);
-  EXPECT_EQ(build({.keys = 10'000, .bits_per_key = 21.0}, digests).promised_fpr(), 0x1p-16);
-  auto too_many = digests;
-  const auto refused = fuse::build({.memory_bytes = 5000}, too_many, 1);
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, errc::bad_memory);
-  EXPECT_FALSE(fuse::build({.fpr = 0.01, .memory_bytes = 5000}, too_many, 1));
-  // The number of keys that a size holds.
-  const auto room = fuse::plan({.fpr = 0.01, .memory_bytes = 1'000'000});
-  ASSERT_TRUE(room);
-  EXPECT_GT(room->keys, 850'000U);
-  EXPECT_LE(room->memory_bytes, 1'000'000U);
-  EXPECT_GT(fuse::plan({.keys = room->keys + 20'000, .fpr = 0.01})->memory_bytes, 1'000'000U);
-}
-
-TEST(Fuse, WhatCannotBeIsRefusedWithAReason) {
-  const auto code = [](const size_request& request, std::string_view layout = {}) {
-    const auto plan = fuse::plan(request, layout);
-    return plan ? errc::count_ : plan.error().code;
-  };
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .hashes = 3}), errc::unsupported);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise5"), errc::unsupported);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:08"), errc::unsupported);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:7"), errc::unsupported);
-  EXPECT_EQ(code({.keys = 1000}), errc::missing_parameter);
-  EXPECT_EQ(code({.keys = 1000, .memory_bytes = 100}), errc::bad_memory);
-  EXPECT_EQ(code({.keys = std::uint64_t{1} << 50U, .fpr = 0.001}), errc::not_enough_hash_bits);
-  EXPECT_EQ(code({.keys = std::uint64_t{1} << 40U, .fpr = 0.001}), errc::count_);
-  std::vector<std::uint64_t> digests = {1, 2, 3};
-  EXPECT_EQ(fuse::build({}, digests, 1).error().code, errc::missing_parameter);
-  EXPECT_EQ(fuse::build({.keys = 3, .fpr = 0.01, .memory_bytes = 100}, digests, 1).error().code,
-            errc::too_many_parameters);
-  EXPECT_TRUE(fuse::build({.keys = 1, .fpr = 0.01}, digests, 1)) << "what was expected is no limit";
-}
-
-// ---- files ----
-
-aligned_buffer copy_of(std::span<const std::byte> bytes) {
-  auto copy = aligned_buffer::make(bytes.size(), "a copy");
-  if (!copy) std::abort();
-  if (!bytes.empty()) std::memcpy(copy->data(), bytes.data(), bytes.size());
-  return std::move(*copy);
-}
-
-TEST(Fuse, ItIsTheSameFromItsShapeAndBytes) {
-  for (const char* layout : layouts) {
-    for (const std::size_t count : {0U, 1U, 5000U}) {
-      const fuse filter = build(layout, random_digests(1, count));
-      EXPECT_EQ(fuse::payload_bytes(filter.shape()).value_or(0), filter.payload().size());
-      const auto adopted = fuse::adopt(filter.shape(), copy_of(filter.payload()));
-      const auto view = fuse::view(filter.shape(), filter.payload());
-      const auto clone = filter.clone();
-      ASSERT_TRUE(adopted && view && clone);
-      EXPECT_TRUE(*adopted == filter && *view == filter && *clone == filter) << layout << " " << count;
-      for (const std::uint64_t digest : random_digests(1, 6000)) {
-        ASSERT_EQ(adopted->may_contain(digest), filter.may_contain(digest));
-        ASSERT_EQ(view->may_contain(digest), filter.may_contain(digest));
-      }
-    }
-  }
-  EXPECT_FALSE(build("wise3:8", random_digests(1, 100)) == build("wise3:8", random_digests(2, 100)));
-  EXPECT_FALSE(build("wise3:8", random_digests(1, 100)) == build("wise4:8", random_digests(1, 100)));
-}
-
-TEST(Fuse, ShapesThatNoFilterHasAreRefused) {
-  const fuse filter = build("wise3:8", random_digests(1, 1000));
-  const stored_shape good = filter.shape();
-  ASSERT_TRUE(fuse::payload_bytes(good));
-  const auto refused = [&](auto&& change) {
-    stored_shape shape = good;
-    change(shape);
-    const auto size = fuse::payload_bytes(shape);
-    return !size && size.error().code == errc::bad_field;
-  };
-  const std::uint64_t huge = ~std::uint64_t{0};
-  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1} << 31U, std::uint64_t{1} << 62U, huge}) {
-    EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[1] = value; })) << "segments " << value;
-  }
-  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{21}, std::uint64_t{64}, huge}) {
-    EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[2] = value; })) << "segment bits " << value;
-  }
-  for (const std::uint64_t value : {std::uint64_t{33}, std::uint64_t{64}, std::uint64_t{1} << 32U, huge}) {
-    EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[3] = value; })) << "shard bits " << value;
-  }
-  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{2}, std::uint64_t{5}, std::uint64_t{1} << 32U}) {
-    EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[4] = value; })) << "wise " << value;
-  }
-  for (const std::uint64_t value : {std::uint64_t{0}, std::uint64_t{1}, std::uint64_t{24}, std::uint64_t{64}, huge}) {
-    EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[5] = value; })) << "cell bits " << value;
-  }
-  for (const std::size_t unused : {6U, 7U}) {
-    EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[unused] = 1; }));
-  }
-  EXPECT_TRUE(refused([](stored_shape& shape) { shape.keys = shape.capacity_keys = 1 << 20U; }));
-  EXPECT_TRUE(refused([](stored_shape& shape) { shape.capacity_keys += 1; }));
-  EXPECT_TRUE(refused([](stored_shape& shape) { shape.fpr = 0.01; }));
-  EXPECT_TRUE(refused([](stored_shape& shape) { shape.keys_exact = false; }));
-  EXPECT_TRUE(refused([](stored_shape& shape) { shape.digest_bits = 128; }));
-  EXPECT_FALSE(refused([](stored_shape& shape) { shape.field[0] = 12345; })) << "any seed will do";
-  EXPECT_EQ(fuse::view(good, filter.payload().first(filter.payload().size() - 8)).error().code, errc::truncated);
-  // A byte behind the last cell.
-  const fuse small = build("wise3:8", {1});
-  ASSERT_NE(small.geometry().cells() % 8, 0U);
-  auto bytes = copy_of(small.payload());
-  bytes.data()[bytes.size_bytes() - 1] = std::byte{1};
-  const auto adopted = fuse::adopt(small.shape(), std::move(bytes));
-  ASSERT_FALSE(adopted);
-  EXPECT_EQ(adopted.error().code, errc::bad_field);
 }
 
 // ---- long ones ----

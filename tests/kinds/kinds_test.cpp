@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <bloomery/bloomery.hpp>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,30 @@ TEST(Kinds, TakeTheModesThatTheyNameAndRefuseOthersByNamingThem) {
       EXPECT_NE(kind.modes.find(kind.fixed_mode), std::string_view::npos);
     }
   });
+}
+
+// ---- what kinds that are built at once share ----
+
+TEST(DigestSort, GivesTheDifferentOnesInOrderAndLosesNone) {
+  std::mt19937_64 random(1);
+  for (const std::size_t count : {0U, 1U, 2U, 24U, 25U, 26U, 1000U, 4096U, 4097U, 65535U, 65536U, 200'000U}) {
+    for (const std::uint64_t values : {std::uint64_t{1}, std::uint64_t{3}, std::uint64_t{1000}, ~std::uint64_t{0}}) {
+      for (const unsigned shift : {0U, 20U, 54U}) {
+        std::vector<std::uint64_t> digests(count);
+        for (auto& digest : digests) digest = random() % values << shift;
+        std::vector<std::uint64_t> expected = digests;
+        std::vector<std::uint64_t> all = digests;
+        std::sort(expected.begin(), expected.end());
+        expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+        const std::size_t distinct = detail::sort_distinct(digests, 1 + static_cast<unsigned>(shift % 3));
+        ASSERT_EQ(distinct, expected.size());
+        ASSERT_TRUE(std::equal(expected.begin(), expected.end(), digests.begin()));
+        std::sort(digests.begin(), digests.end());
+        std::sort(all.begin(), all.end());
+        ASSERT_EQ(digests, all) << "it is a permutation";
+      }
+    }
+  }
 }
 
 }  // namespace

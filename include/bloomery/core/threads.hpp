@@ -5,6 +5,10 @@
 // The caller's thread does a part itself. A thread that the system refuses is not an error: its part is done by another,
 // later. Nothing is kept between calls; starting a thread costs some 20 us, so give each part a millisecond.
 //
+// Tasks of which nobody knows how long they take; the next one goes to whoever is free:
+//
+//     bloomery::run_tasks(4, 1000, [&](std::uint64_t task, unsigned part) { ... });   // task = 0 to 999, on part 0 to 3
+//
 // Where threads have to wait for each other, a team:
 //
 //     bloomery::run_team(4, [&](bloomery::team_member& self) {   // self.index() = 0 to self.size() - 1
@@ -18,6 +22,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <type_traits>
 
 #if defined(__linux__) || defined(__APPLE__) || defined(__unix__)
@@ -130,6 +135,17 @@ template <class Work>
 void run_on_threads(unsigned parts, Work&& work) noexcept {
   run_team(parts, [&](const team_member& self) {
     for (unsigned part = self.index(); part < parts; part += self.size()) work(part);
+  });
+}
+
+template <class Work>
+void run_tasks(unsigned threads, std::uint64_t tasks, Work&& work) noexcept {
+  std::atomic<std::uint64_t> next = 0;
+  run_team(tasks < threads ? static_cast<unsigned>(tasks) : threads, [&](const team_member& self) {
+    for (std::uint64_t task = next.fetch_add(1, std::memory_order_relaxed); task < tasks;
+         task = next.fetch_add(1, std::memory_order_relaxed)) {
+      work(task, self.index());
+    }
   });
 }
 

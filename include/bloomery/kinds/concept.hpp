@@ -220,6 +220,12 @@ concept bounded_kind = filter_kind<K> && requires(K filter, std::span<const std:
   { filter.insert_until_full(digests) } -> std::same_as<batch_outcome>;
 };
 
+// Those of them that can say more about a digest that was refused than that the filter is full.
+template <class K>
+concept explaining_kind = bounded_kind<K> && requires(const K constant, std::uint64_t digest) {
+  { constant.why_full(digest) } -> std::same_as<error>;
+};
+
 // Kinds that many threads may write and ask at once; see kinds/concurrent.hpp for the contract.
 template <class K>
 concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant, std::uint64_t digest) {

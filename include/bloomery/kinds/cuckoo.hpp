@@ -390,7 +390,7 @@ inline result<cuckoo> cuckoo::view(const stored_shape& shape, std::span<const st
   return filter;
 }
 
-static_assert(mappable<cuckoo> && erasing_in_some_modes<cuckoo> && countable<cuckoo> && bounded_kind<cuckoo> &&
+static_assert(mappable<cuckoo> && erasing_in_some_modes<cuckoo> && countable<cuckoo> && explaining_kind<cuckoo> &&
               stream_kind<cuckoo> && lookup_kind<cuckoo>);
 
 }  // namespace bloomery

@@ -215,20 +215,13 @@ inline result<bool> fuse::fill_cells(const detail::fuse_keys& keys, unsigned thr
   if (!store) return fail(store.error());
   store_ = std::move(*store);
   if (keys_ == 0) return true;
-  auto parts = static_cast<unsigned>(std::min<std::uint64_t>(threads, geometry_.shards()));
-  aligned_buffer work;
-  for (;; parts /= 2) {
-    auto made = aligned_buffer::make(detail::fuse_work::size_bytes(geometry_.shard_cells()) * parts,
-                                     "building the filter", memory);
-    if (made) {
-      work = std::move(*made);
-      break;
-    }
-    if (parts == 1) return fail(made.error());  // fewer threads need less memory
-  }
+  auto workers = worker_team::make({.threads = std::min<std::uint64_t>(threads, geometry_.shards()),
+                                    .bytes_each = detail::fuse_work::size_bytes(geometry_.shard_cells())},
+                                   memory);
+  if (!workers) return fail(workers.error());
   return detail::with_fuse_form(geometry_, [&](auto form) {
     using cell = typename decltype(form)::cell;
-    return detail::fuse_fill<cell, decltype(form)::wise>(geometry_, {keys.xs(), work.data(), parts},
+    return detail::fuse_fill<cell, decltype(form)::wise>(geometry_, {keys.xs()}, *workers,
                                                          reinterpret_cast<std::byte*>(store_.data()));
   });
 }

@@ -11,9 +11,8 @@
 
 #include <algorithm>
 #include <atomic>
-#include <bloomery/core/buffer.hpp>
-#include <bloomery/core/threads.hpp>
 #include <bloomery/core/wide.hpp>
+#include <bloomery/core/worker_team.hpp>
 #include <bloomery/kernels/fuse.hpp>
 #include <bloomery/kinds/digest_sort.hpp>
 #include <cstring>
@@ -32,8 +31,7 @@ struct fuse_work {
   // One entry more than cells: what is written there does not count.
   static std::uint64_t queue_bytes(std::uint64_t cells) noexcept { return (cells + 1) * sizeof(std::uint32_t); }
   static std::uint64_t size_bytes(std::uint64_t cells) noexcept {
-    const std::uint64_t size = cells * sizeof(std::uint64_t) + queue_bytes(cells) + cells;
-    return (size + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+    return cells * sizeof(std::uint64_t) + queue_bytes(cells) + cells;
   }
   fuse_work(std::byte* memory, std::uint64_t shard_cells) noexcept
       : keys(reinterpret_cast<std::uint64_t*>(memory)),
@@ -103,11 +101,9 @@ void fuse_assign(const kernels::fuse_places places, std::uint64_t base, std::siz
   }
 }
 
-// All keys, sorted by x and all different, and what they are built with.
+// All keys, sorted by x and all different.
 struct fuse_input {
   std::span<const std::uint64_t> xs;
-  std::byte* work;  // fuse_work::size_bytes of a shard for each thread
-  unsigned threads;
 
   [[nodiscard]] std::span<const std::uint64_t> of_shard(std::uint64_t shard, unsigned shard_bits) const noexcept {
     if (shard_bits == 0) return xs;
@@ -120,22 +116,22 @@ struct fuse_input {
   }
 };
 
-// Fills the cells, which are 0; false, with some of them filled, when a shard has no solution.
+// Fills the cells, which are 0; false, with some of them filled, when a shard has no solution. Each of the threads has
+// fuse_work::size_bytes of a shard.
 template <class Cell, unsigned Wise>
-bool fuse_fill(const kernels::fuse_geometry& geometry, const fuse_input& input, std::byte* bytes) noexcept {
+bool fuse_fill(const kernels::fuse_geometry& geometry, const fuse_input& input, worker_team& workers,
+               std::byte* bytes) noexcept {
   const kernels::fuse_places places(geometry);
   const std::uint64_t cells = geometry.shard_cells();
-  std::atomic<std::uint64_t> next = 0;
   std::atomic<bool> solved = true;
-  run_on_threads(input.threads, [&](unsigned part) {
-    const fuse_work work(input.work + part * fuse_work::size_bytes(cells), cells);
-    for (std::uint64_t shard = next.fetch_add(1); shard < geometry.shards() && solved; shard = next.fetch_add(1)) {
-      const auto xs = input.of_shard(shard, geometry.shard_bits);
-      if (fuse_peel<Wise>(places, shard * cells, xs, work)) {
-        fuse_assign<Cell, Wise>(places, shard * cells, xs.size(), work, bytes);
-      } else {
-        solved = false;
-      }
+  workers.run(geometry.shards(), [&](std::uint64_t shard, std::span<std::byte> scratch) {
+    if (!solved) return;
+    const fuse_work work(scratch.data(), cells);
+    const auto xs = input.of_shard(shard, geometry.shard_bits);
+    if (fuse_peel<Wise>(places, shard * cells, xs, work)) {
+      fuse_assign<Cell, Wise>(places, shard * cells, xs.size(), work, bytes);
+    } else {
+      solved = false;
     }
   });
   return solved;

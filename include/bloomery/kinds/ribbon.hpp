@@ -55,10 +55,10 @@ class ribbon {
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     return sizing::plan_ribbon(request, layout);
   }
-  // Reorders the digests. `keys` of the parameters says what was expected; what counts is how many digests there are. threads 0: as
-  // many as the machine has processors.
+  // Reorders the digests. `keys` of the parameters says what was expected; what counts is how many digests there are. 0 threads:
+  // as many as the machine has.
   static result<ribbon> build(const filter_params& params, std::span<std::uint64_t> digests,
-                              unsigned threads = 1) noexcept;
+                              unsigned threads = 0) noexcept;
   [[nodiscard]] result<ribbon> clone() const noexcept;
 
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
@@ -113,9 +113,9 @@ class ribbon {
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys_); }
   [[nodiscard]] double fpr_now() const noexcept { return geometry_.fpr(); }
   [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "fingerprint bits", .number = geometry_.rate.columns},
-             {.name = "wider slots, per mille", .number = std::uint64_t{geometry_.rate.share} * 1000 >> 32U},
+    return {{{.name = "slot bits", .number = geometry_.rate.columns},
              {.name = "slots", .number = geometry_.slots()},
+             {.name = "wider slots", .number = geometry_.wide_slots()},
              {.name = "layers", .number = geometry_.layers()}}};
   }
 
@@ -178,12 +178,11 @@ inline result<ribbon> ribbon::build_once(const filter_params& params, std::span<
   const std::uint64_t slots = ribbon_geometry::blocks_that_bump(digests.size()) * kernels::ribbon_width;
   const std::uint64_t chunks = slots / detail::ribbon_new_layer::chunk_slots + 1;
   const std::uint64_t used = std::min<std::uint64_t>(threads == 0 ? machine_threads() : threads, chunks);
-  auto workers = detail::ribbon_workers::make(
-      used, detail::ribbon_band::bytes_for(std::min(slots, detail::ribbon_new_layer::chunk_slots)), params.memory);
+  const std::uint64_t bytes = detail::ribbon_band::bytes_for(std::min(slots, detail::ribbon_new_layer::chunk_slots));
+  auto workers = worker_team::make({.threads = used, .bytes_each = bytes}, params.memory);
   if (!workers) return fail(workers.error());
   detail::ribbon_keys keys(digests);
-  if (auto entered = keys.enter(0, *workers); !entered) return fail(entered.error());
-  keys.keep_distinct();
+  keys.enter(0, workers->threads());
   const std::uint64_t count = keys.size();
   auto request = request_for(params, count);
   if (!request) return fail(request.error());

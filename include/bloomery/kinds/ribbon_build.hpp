@@ -19,6 +19,7 @@
 
 #include <bit>
 #include <bloomery/core/cpu.hpp>
+#include <bloomery/core/worker_team.hpp>
 #include <bloomery/kernels/ribbon_dispatch.hpp>
 #include <bloomery/kinds/ribbon_keys.hpp>
 #include <bloomery/kinds/ribbon_layout.hpp>
@@ -81,11 +82,8 @@ inline std::uint64_t ribbon_size(ribbon_lists lists) noexcept {
   for (const ribbon_keys& list : lists) all += list.size();
   return all;
 }
-inline result<void> ribbon_enter(ribbon_lists lists, std::uint64_t seed, ribbon_workers& workers) noexcept {
-  for (ribbon_keys& list : lists) {
-    if (auto entered = list.enter(seed, workers); !entered) return entered;
-  }
-  return {};
+inline void ribbon_enter(ribbon_lists lists, std::uint64_t seed, unsigned threads) noexcept {
+  for (ribbon_keys& list : lists) list.enter(seed, threads);
 }
 inline void ribbon_leave(ribbon_lists lists) noexcept {
   for (ribbon_keys& list : lists) list.leave();
@@ -195,7 +193,7 @@ struct ribbon_new_layer {
   }
 
   // Builds the layer, and keeps the keys that it bumps.
-  result<void> fill(ribbon_lists lists, ribbon_workers& workers) noexcept {
+  result<void> fill(ribbon_lists lists, worker_team& workers) noexcept {
     const std::uint64_t numbers = 2 * chunks() + 1;
     auto buffer = aligned_buffer::make(ribbon_most_lists * numbers * 8, "building the filter", workers.memory());
     if (!buffer) return fail(buffer.error());
@@ -253,7 +251,7 @@ struct ribbon_layers {
   std::array<ribbon_new_layer, ribbon_geometry::most_layers> layers{};
 
   // From the distinct keys, which have entered the first layer with the system's salt.
-  static result<ribbon_layers> build(ribbon_lists lists, const ribbon_rate& rate, ribbon_workers& workers,
+  static result<ribbon_layers> build(ribbon_lists lists, const ribbon_rate& rate, worker_team& workers,
                                      const ribbon_system_limits& limits = {}) noexcept {
     ribbon_layers made;
     made.geometry.rate = rate;
@@ -262,9 +260,7 @@ struct ribbon_layers {
         if (auto done = made.build_last(layer, lists, limits.salt, workers.memory()); !done) return fail(done.error());
         break;
       }
-      if (layer != 0) {
-        if (auto entered = ribbon_enter(lists, limits.salt, workers); !entered) return fail(entered.error());
-      }
+      if (layer != 0) ribbon_enter(lists, limits.salt, workers.threads());
       made.geometry.blocks[layer] = ribbon_geometry::blocks_that_bump(ribbon_size(lists));
       auto next = ribbon_new_layer::make(made.geometry, layer, workers.memory());
       if (!next) return fail(next.error());
@@ -298,13 +294,10 @@ struct ribbon_layers {
       geometry.blocks[layer] = ribbon_geometry::blocks_of_last(ribbon_size(lists), geometry.seed);
       auto next = ribbon_new_layer::make(geometry, layer, memory);
       if (!next) return fail(next.error());
-      auto worker = ribbon_workers::make(1, ribbon_band::bytes_for(next->slots()), memory);
-      if (!worker) return fail(worker.error());
-      if (auto entered = ribbon_enter(lists, salt + geometry.seed, *worker); !entered) return entered;
-      bool fits = false;
-      worker->run(1,
-                  [&](std::uint64_t /*task*/, std::span<std::byte> scratch) { fits = next->fill_all(lists, scratch); });
-      if (fits) {
+      auto scratch = aligned_buffer::make(ribbon_band::bytes_for(next->slots()), "building the filter", memory);
+      if (!scratch) return fail(scratch.error());
+      ribbon_enter(lists, salt + geometry.seed, 1);
+      if (next->fill_all(lists, scratch->bytes())) {
         layers[layer] = std::move(*next);
         return {};
       }

@@ -90,6 +90,12 @@ struct ribbon_geometry {
     for (const std::uint64_t some : blocks) all += some * kernels::ribbon_width;
     return all;
   }
+  // Those of them that have one bit more.
+  [[nodiscard]] std::uint64_t wide_slots() const noexcept {
+    std::uint64_t all = 0;
+    for (unsigned i = 0; i < layers(); ++i) all += (blocks[i] - first_wide(i)) * kernels::ribbon_width;
+    return all;
+  }
   // The first words of a layer: of its blocks, and of its thresholds.
   [[nodiscard]] std::uint64_t word_of(unsigned layer) const noexcept {
     std::uint64_t word = 0;
