@@ -10,6 +10,7 @@
 #include <bloomery/kinds/bloom.hpp>
 #include <bloomery/kinds/counting.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
+#include <bloomery/kinds/dleft.hpp>
 #include <bloomery/kinds/fuse.hpp>
 #include <bloomery/kinds/growing.hpp>
 #include <bloomery/kinds/ribbon.hpp>
@@ -28,7 +29,8 @@ using kind_list = type_list<  //
     cuckoo,                   //
     window,                   //
     fuse,                     //
-    ribbon                    //
+    ribbon,                   //
+    dleft                     //
     >;
 
 namespace detail {

@@ -104,6 +104,8 @@ TEST(Golden, CuckooIsReadAndWrittenAgain) {
   expect_golden<cuckoo>("cuckoo-sorted.bloom");
 }
 
+TEST(Golden, DleftIsReadAndWrittenAgain) { expect_golden<dleft>("dleft.bloom"); }
+
 TEST(Golden, FuseIsReadAndWrittenAgainAndBuiltAsItWas) {
   for (const auto& [layout, name] : {std::pair{"wise3", "fuse.bloom"}, {"wise4", "fuse-wise4.bloom"}}) {
     expect_golden_build<fuse>(name);

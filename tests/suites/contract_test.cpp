@@ -209,7 +209,15 @@ TYPED_TEST(Mergeable, MergeIsTheFilterOfBothSets) {
   both.insert_batch(first);
   both.insert_batch(second);
   ASSERT_TRUE(a.merge(b));
-  EXPECT_TRUE(a == both);
+  if constexpr (bounded_kind<TypeParam>) {
+    // Keys make room for each other in the order in which they come: the same answers, in other places.
+    for (const std::uint64_t digest : digests.take(20'000)) ASSERT_EQ(a.may_contain(digest), both.may_contain(digest));
+    for (const std::uint64_t digest : first) ASSERT_TRUE(a.may_contain(digest));
+    for (const std::uint64_t digest : second) ASSERT_TRUE(a.may_contain(digest));
+    EXPECT_EQ(a.keys().keys, both.keys().keys);
+  } else {
+    EXPECT_TRUE(a == both);
+  }
   EXPECT_NEAR(static_cast<double>(a.keys().keys), 1000.0, 30.0);
 }
 

@@ -19,6 +19,8 @@ template <class K>
 constexpr double least_share = 0.80;
 template <>
 constexpr double least_share<cuckoo> = 0.20;  // a whole number of bits, each of which halves the rate; at 50 % one more
+template <>
+constexpr double least_share<dleft> = 0.45;  // as of cuckoo
 
 struct measurement {
   std::uint64_t positives = 0;

@@ -1,0 +1,388 @@
+// kinds/dleft.hpp: the d-left counting filter: erases and counts, and never moves what lies in it.
+//
+// What it is    four tables of buckets with 8 cells each; a cell is a remainder of some bits with a counter of two. A key has a
+//               bucket in each table, and an insert takes a cell of the emptiest one, of the leftmost among several: so all
+//               buckets fill alike, and 88 % of the cells are in use before any bucket is full.
+// Use it when   keys leave as well as come, some of them several times, and every insert is to take the same short time up
+//               to the last: 15.9 bits per key at 1 %, 19.3 at 0.1 % (`counting` takes 38.4 and 57.5).
+// Use instead   `cuckoo`, which takes 10.4 and 12.8 bits and touches two lines for a look-up where this touches four,
+//               unless inserts near its end must not search for room or keys come more than 4 times; `counting` when a key
+//               may come any number of times; `growing` when the number of keys is not known; `blocked` when nothing leaves.
+//
+// Full          it has an end, a little beyond its capacity. Keys whose four buckets are full go to a stash of 8 entries, which
+//               is searched exactly; `info` says how many lie there. When it is full too, `insert` says `full` and the filter
+//               is exactly as it was before. That comes at 90 % of the cells or more: kinds/dleft_layout.hpp has what was
+//               measured. An erase brings home from the stash what fits again.
+// Modes         multiset (default): every insert counts. There is room for 15 of one key: a counter ends at 3, and the next
+//               copy takes another cell. The 16th is refused as `full` (why_full tells), since a counter that stood still
+//               would have to stay for ever, or lose a key.
+//               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing can be
+//               erased: the cell may stand for several keys.
+// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase only what
+//               you inserted: a key that merely seems to be there (with the probability p) takes an occurrence of another away.
+// Count         never less than how often the key is there, more with the probability p.
+// Merges        two filters of the same size and mode, as if the keys of the other one had been inserted; refused, with nothing
+//               changed, where they do not fit. The bytes depend on the order in which keys came, the answers do not.
+// Keys          keys() counts inserts of keys that were surely absent, less the erases after which a key was so; exact.
+//
+// Bytes         a line of stash, then bucket after bucket, table after table: kernels/dleft.hpp defines the bits.
+// Paper         F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "An improved construction for counting Bloom
+//               filters", ESA 2006.
+// Threads       any number of readers, or one writer.
+//
+//     auto filter = bloomery::filter<bloomery::dleft>::make({.keys = 1'000'000, .fpr = 0.001});
+//     if (!filter) return 2;
+//     if (filter->insert("alice") == bloomery::insert_result::full) return 2;
+//     filter->erase("alice");                     // true
+//     bool maybe = filter->may_contain("alice");  // false
+#pragma once
+
+#include <bloomery/kernels/blocked.hpp>
+#include <bloomery/kernels/dleft.hpp>
+#include <bloomery/kinds/bit_store.hpp>
+#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/dleft_layout.hpp>
+
+namespace bloomery {
+
+namespace detail {
+
+// The cells and the stash, with the code for this width of a bucket: two words down to a rate of about 0.2 %, three down to
+// 0.0007 %.
+struct dleft_memory {
+  bit_store store{};
+  kernels::dleft_geometry geometry{};
+  std::uint64_t stashed = 0;
+
+  template <class F>
+  decltype(auto) ask(F&& f) const {
+    const std::byte* bytes = store.bytes().data();
+    if (geometry.stride() <= 16) return f(kernels::dleft_table<2>(bytes, geometry, stashed));
+    if (geometry.stride() <= 24) return f(kernels::dleft_table<3>(bytes, geometry, stashed));
+    return f(kernels::dleft_table<5>(bytes, geometry, stashed));
+  }
+  template <class F>
+  decltype(auto) edit(F&& f) {
+    auto* bytes = reinterpret_cast<std::byte*>(store.data());
+    const auto call = [&f](auto table) { return f(table); };
+    if (geometry.stride() <= 16) return call(kernels::dleft_editor<2>(bytes, geometry, stashed));
+    if (geometry.stride() <= 24) return call(kernels::dleft_editor<3>(bytes, geometry, stashed));
+    return call(kernels::dleft_editor<5>(bytes, geometry, stashed));
+  }
+};
+
+}  // namespace detail
+
+enum class dleft_mode : std::uint8_t { multiset = 0, set = 1 };
+
+class dleft {
+ public:
+  static constexpr kind_info info{
+      .id = 12,
+      .name = "dleft",
+      .summary = "cells in the emptiest of four buckets: erases and counts, and moves nothing; can be full",
+      .lines = "4",
+      .cell_bits = 8,
+      .modes = "multiset set"};
+
+  static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
+    const auto sized = sizing::size_dleft(request, layout);
+    if (!sized) return fail(sized.error());
+    return sized->plan;
+  }
+  static result<dleft> make(const filter_params& params) noexcept;
+  [[nodiscard]] result<dleft> clone() const noexcept;
+
+  // full: nothing has changed.
+  insert_result insert(std::uint64_t digest) noexcept {
+    return insert_value(fast_range(digest, memory_.geometry.values()));
+  }
+  [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
+    return memory_.ask([digest](const auto& table) { return table.contains(table.key(digest)); });
+  }
+  // Why `insert` says full: the filter holds the key as often as it can, or has no room for it.
+  [[nodiscard]] error why_full(std::uint64_t digest) const noexcept {
+    if (count(digest) >= kernels::dleft_most_copies) {
+      return make_error(errc::too_many_copies, {}, {kernels::dleft_most_copies});
+    }
+    return make_error(errc::full, {}, {keys_});
+  }
+  // Whether keys can be erased: an error that says why not. erase itself refuses by false.
+  [[nodiscard]] result<void> check_erase() const noexcept {
+    if (mode_ == dleft_mode::multiset) return {};
+    return fail(errc::unsupported, "kind dleft erases in mode multiset only, and this filter is of mode set");
+  }
+  // Takes one occurrence of the key away; false, and nothing changes, when it is surely absent.
+  bool erase(std::uint64_t digest) noexcept {
+    if (mode_ == dleft_mode::set) return false;
+    const unsigned there =
+        memory_.edit([digest](auto& table) { return kernels::dleft_erase(table, table.key(digest)); });
+    keys_ -= there == 1 && keys_ != 0 ? 1 : 0;
+    return there != 0;
+  }
+  // How often the key is there, at least.
+  [[nodiscard]] std::uint64_t count(std::uint64_t digest) const noexcept {
+    return memory_.ask([digest](const auto& table) -> std::uint64_t { return table.count(table.key(digest)); });
+  }
+
+  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full says where.
+  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
+    return insert_until_full(digests).inserted;
+  }
+  batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept {
+    return insert_many(digests.size(), kernels::digest_feed(kernels::given_digests{digests.data()}));
+  }
+  // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
+  void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
+    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+  }
+  // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
+  template <class Next>
+  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept {
+    return insert_many(count, kernels::digest_feed(next)).inserted;
+  }
+  template <class Next>
+  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+    const kernels::digest_feed feed(next);
+    memory_.ask([&](const auto& table) { kernels::dleft_ask(table, count, feed, mask.data()); });
+  }
+  // Look-ups for which the width is decided: see lookup_kind in kinds/concept.hpp.
+  template <class F>
+  decltype(auto) with_lookup(F&& f) const {
+    return memory_.ask([&f](const auto& table) {
+      return f([table](std::uint64_t digest) { return table.contains(table.key(digest)); });
+    });
+  }
+
+  result<void> merge(const dleft& other) noexcept;
+  void clear() noexcept {
+    memory_.store.clear();
+    keys_ = 0;
+    memory_.stashed = 0;
+  }
+  // Same geometry, mode and cells: the same answers for ever.
+  friend bool operator==(const dleft& a, const dleft& b) noexcept {
+    return a.mode_ == b.mode_ && a.memory_.geometry.remainder_bits == b.memory_.geometry.remainder_bits &&
+           a.memory_.geometry.buckets == b.memory_.geometry.buckets && a.memory_.store == b.memory_.store;
+  }
+
+  [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
+  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] dleft_mode mode() const noexcept { return mode_; }
+  [[nodiscard]] const kernels::dleft_geometry& geometry() const noexcept { return memory_.geometry; }
+  [[nodiscard]] std::uint64_t stashed() const noexcept {
+    return memory_.stashed;
+  }  // occurrences that found their buckets full
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return memory_.store.words() * 8; }
+  // What lies in the cells and the stash. Reads the whole array, as fill and estimated_keys do.
+  struct usage {
+    std::uint64_t cells = 0;
+    std::uint64_t occurrences = 0;
+  };
+  [[nodiscard]] usage used() const noexcept;
+  [[nodiscard]] double fill() const noexcept {
+    return memory_.geometry.cells() == 0
+               ? 0.0
+               : static_cast<double>(used().cells) / static_cast<double>(memory_.geometry.cells());
+  }
+  [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(used().occurrences); }
+  [[nodiscard]] double fpr_now() const noexcept {
+    return keys_ == 0 ? 0.0 : static_cast<double>(keys_) / static_cast<double>(memory_.geometry.values());
+  }
+  [[nodiscard]] named_values describe() const noexcept {
+    return {{{.name = "mode", .text = mode_ == dleft_mode::multiset ? "multiset" : "set"},
+             {.name = "buckets", .number = memory_.geometry.buckets * kernels::dleft_tables},
+             {.name = "cell bits", .number = memory_.geometry.stride()},
+             {.name = "stashed", .number = memory_.stashed}}};
+  }
+
+  // The native file: see kinds/concept.hpp.
+  [[nodiscard]] stored_shape shape() const noexcept {
+    return {.capacity_keys = capacity_,
+            .fpr = fpr_,
+            .keys = keys_,
+            .keys_exact = true,
+            .digest_bits = 64,
+            .field = {memory_.geometry.buckets, memory_.geometry.remainder_bits, static_cast<std::uint64_t>(mode_),
+                      memory_.stashed}};
+  }
+  [[nodiscard]] std::span<const std::byte> payload() const noexcept { return memory_.store.bytes(); }
+  static result<std::uint64_t> payload_bytes(const stored_shape& shape) noexcept;
+  static result<dleft> adopt(const stored_shape& shape, aligned_buffer payload) noexcept;
+  static result<dleft> view(const stored_shape& shape, std::span<const std::byte> payload) noexcept;
+
+  // Calls f(first byte, size) for the buckets, and for the stash where something lies in it.
+  template <class F>
+  void for_each_touched(std::uint64_t digest, F&& f) const {
+    for (const std::uint64_t at :
+         kernels::dleft_key_of(memory_.geometry, fast_range(digest, memory_.geometry.values())).at) {
+      f(at, memory_.geometry.stride());
+    }
+    if (memory_.stashed != 0) f(std::uint64_t{0}, std::uint64_t{kernels::dleft_stash_bytes});
+  }
+
+ private:
+  [[nodiscard]] kernels::dleft_copies copies() const noexcept {
+    return mode_ == dleft_mode::set ? kernels::dleft_copies::drop : kernels::dleft_copies::keep;
+  }
+  insert_result insert_value(std::uint64_t value) noexcept {
+    const insert_result done = memory_.edit([this, value](auto& table) {
+      return kernels::dleft_insert(table, kernels::dleft_key_of(memory_.geometry, value), copies());
+    });
+    keys_ += done == insert_result::inserted ? 1 : 0;
+    return done;
+  }
+  batch_outcome insert_many(std::size_t count, const kernels::digest_feed& feed) noexcept {
+    const batch_outcome done =
+        memory_.edit([&](auto& table) { return kernels::dleft_insert_many(table, copies(), count, feed); });
+    keys_ += done.inserted;
+    return done;
+  }
+  [[nodiscard]] result<void> check_stash() const noexcept;
+  void set_geometry(const stored_shape& shape) noexcept;
+
+  detail::dleft_memory memory_;
+  std::uint64_t capacity_ = 0;
+  std::uint64_t keys_ = 0;
+  double fpr_ = 0;
+  dleft_mode mode_ = dleft_mode::multiset;
+};
+
+inline result<dleft> dleft::make(const filter_params& params) noexcept {
+  const bool is_set = params.mode == "set";
+  if (!is_set && !params.mode.empty() && params.mode != "multiset") {
+    return fail(errc::unsupported, "kind dleft has the modes multiset and set");
+  }
+  const auto sized = sizing::size_dleft(params.sizes(), params.layout);
+  if (!sized) return fail(sized.error());
+  auto store = bit_store::make(sized->plan.memory_bytes / 8, "the filter", params.memory);
+  if (!store) return fail(store.error());
+  dleft filter;
+  filter.memory_.store = std::move(*store);
+  filter.memory_.geometry = sized->geometry;
+  filter.mode_ = is_set ? dleft_mode::set : dleft_mode::multiset;
+  filter.capacity_ = sized->plan.keys;
+  filter.fpr_ = params.fpr ? *params.fpr : sized->plan.fpr;
+  return filter;
+}
+
+// Of a mapped file the stash is checked here: only copies of it are changed.
+inline result<dleft> dleft::clone() const noexcept {
+  if (auto good = check_stash(); !good) return fail(good.error());
+  auto store = memory_.store.clone("a copy of the filter");
+  if (!store) return fail(store.error());
+  dleft copy;
+  copy.set_geometry(shape());
+  copy.memory_.store = std::move(*store);
+  return copy;
+}
+
+// Into a copy, so that what does not fit changes nothing.
+inline result<void> dleft::merge(const dleft& other) noexcept {
+  if (mode_ != other.mode_) return fail(errc::mismatch, "their modes differ (multiset and set)");
+  if (memory_.geometry.remainder_bits != other.memory_.geometry.remainder_bits ||
+      memory_.geometry.buckets != other.memory_.geometry.buckets) {
+    return fail(errc::mismatch,
+                "their numbers of buckets or cell bits differ; build them for as many keys and one rate");
+  }
+  if (auto good = other.check_stash(); !good) return good;
+  auto sum = clone();
+  if (!sum) return fail(sum.error());
+  insert_result done = insert_result::inserted;
+  bool often = false;
+  const bool fits = other.memory_.ask([&](const auto& table) {
+    return kernels::dleft_each(table, [&](std::uint64_t value, unsigned counter) {
+      for (unsigned i = 0; i < counter && done != insert_result::full; ++i) done = sum->insert_value(value);
+      if (done != insert_result::full) return true;
+      const kernels::dleft_key key = kernels::dleft_key_of(memory_.geometry, value);
+      often = sum->memory_.ask([&key](const auto& all) { return all.count(key) >= kernels::dleft_most_copies; });
+      return false;
+    });
+  });
+  if (!fits && often) return fail(errc::too_many_copies, {}, {kernels::dleft_most_copies});
+  if (!fits) return fail(errc::full, {}, {sum->keys_});
+  *this = std::move(*sum);
+  return {};
+}
+
+inline dleft::usage dleft::used() const noexcept {
+  usage sum{.cells = 0, .occurrences = memory_.stashed};
+  const std::byte* bytes = memory_.store.bytes().data();
+  for (std::uint64_t at = kernels::dleft_stash_bytes; at < memory_.geometry.end(); at += memory_.geometry.stride()) {
+    const auto low = std::to_integer<unsigned>(bytes[at]);
+    const auto high = std::to_integer<unsigned>(bytes[at + 1]);
+    sum.cells += static_cast<std::uint64_t>(std::popcount(low | high));
+    sum.occurrences += static_cast<std::uint64_t>(std::popcount(low) + 2 * std::popcount(high));
+  }
+  return sum;
+}
+
+inline result<void> dleft::check_stash() const noexcept {
+  if (memory_.store.words() == 0) return {};
+  for (std::uint64_t i = 0; i < kernels::dleft_stash_entries; ++i) {
+    const std::uint64_t entry = memory_.store.word(i);
+    if ((entry != 0) != (i < memory_.stashed) || entry > memory_.geometry.values())
+      return fail(errc::bad_field, "stash entry", {entry});
+  }
+  return {};
+}
+
+inline void dleft::set_geometry(const stored_shape& shape) noexcept {
+  memory_.geometry = {.buckets = shape.field[0], .remainder_bits = static_cast<unsigned>(shape.field[1])};
+  mode_ = static_cast<dleft_mode>(shape.field[2]);
+  memory_.stashed = shape.field[3];
+  capacity_ = shape.capacity_keys;
+  fpr_ = shape.fpr;
+  keys_ = shape.keys;
+}
+
+inline result<std::uint64_t> dleft::payload_bytes(const stored_shape& shape) noexcept {
+  if (shape.field[1] < kernels::dleft_least_bits || shape.field[1] > kernels::dleft_most_bits) {
+    return fail(errc::bad_field, "remainder bits", {shape.field[1]});
+  }
+  const auto remainder_bits = static_cast<unsigned>(shape.field[1]);
+  // A bucket takes up to 1,280 bits in all tables, and its values are counted in 62.
+  if (shape.field[0] == 0 || shape.field[0] > max_filter_bits / 1280 ||
+      shape.field[0] > (1ULL << 62U) >> remainder_bits) {
+    return fail(errc::bad_field, "buckets", {shape.field[0]});
+  }
+  const kernels::dleft_geometry geometry{.buckets = shape.field[0], .remainder_bits = remainder_bits};
+  if (shape.field[2] > 1) return fail(errc::bad_field, "mode", {shape.field[2]});
+  if (shape.field[3] > kernels::dleft_stash_entries) return fail(errc::bad_field, "stashed", {shape.field[3]});
+  if (shape.keys > geometry.cells() + shape.field[3]) return fail(errc::bad_field, "keys", {shape.keys});
+  if (!shape.keys_exact) return fail(errc::bad_field, "keys exact", {0});
+  if (shape.digest_bits != 64) return fail(errc::bad_field, "digest bits", {shape.digest_bits});
+  for (std::size_t i = 4; i < shape.field.size(); ++i) {
+    if (shape.field[i] != 0) return fail(errc::bad_field, "unused number", {shape.field[i]});
+  }
+  return geometry.payload_bytes();
+}
+
+inline result<dleft> dleft::adopt(const stored_shape& shape, aligned_buffer payload) noexcept {
+  auto filter = view(shape, payload.bytes());
+  if (!filter) return filter;
+  filter->memory_.store = bit_store::adopt(std::move(payload));
+  if (auto good = filter->check_stash(); !good) return fail(good.error());
+  const auto bytes = filter->memory_.store.bytes();
+  for (std::uint64_t i = filter->memory_.geometry.end(); i < bytes.size(); ++i) {
+    if (bytes[i] != std::byte{0})
+      return fail(errc::bad_field, "cells past the end", {filter->memory_.geometry.buckets});
+  }
+  return filter;
+}
+
+inline result<dleft> dleft::view(const stored_shape& shape, std::span<const std::byte> payload) noexcept {
+  const auto expected = payload_bytes(shape);
+  if (!expected) return fail(expected.error());
+  if (*expected != payload.size()) return fail(errc::truncated, {}, {payload.size(), *expected});
+  dleft filter;
+  filter.set_geometry(shape);
+  filter.memory_.store = bit_store::view(payload);
+  return filter;
+}
+
+static_assert(mappable<dleft> && erasing_in_some_modes<dleft> && countable<dleft> && bounded_kind<dleft> &&
+              mergeable<dleft> && stream_kind<dleft> && lookup_kind<dleft>);
+
+}  // namespace bloomery
