@@ -6,13 +6,16 @@
 #include <atomic>
 #include <bit>
 #include <bloomery/core/cpu.hpp>
+#include <bloomery/kinds.hpp>
 #include <bloomery/version.hpp>
 #include <fstream>
 #include <memory>
 #include <set>
 #include <thread>
 
+#include "bench/kind_case.hpp"
 #include "cli/keys.hpp"
+#include "cli/kind_table.hpp"
 #include "cli/progress.hpp"
 #include "cli/share_out.hpp"
 #include "cli/sizes.hpp"

@@ -7,7 +7,7 @@
 #pragma once
 
 #include <bloomery/hash/hasher.hpp>
-#include <bloomery/kinds.hpp>
+#include <bloomery/kinds/concept.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "bench/floor.hpp"
-#include "bench/kind_case.hpp"
+#include "bench/timed_case.hpp"
 #include "cli/flags.hpp"
 #include "cli/problem.hpp"
 

@@ -3,12 +3,12 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <bloomery/kinds.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "cli/filters.hpp"
+#include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
 #include "cli/sizes.hpp"
 

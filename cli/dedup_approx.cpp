@@ -1,9 +1,9 @@
 #include "cli/dedup_approx.hpp"
 
 #include <fmt/core.h>
-#include <bloomery/kinds.hpp>
 
 #include "cli/filters.hpp"
+#include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
 #include "cli/sizes.hpp"
 

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <bit>
 #include <bloomery/core/binomial.hpp>
-#include <bloomery/kinds.hpp>
+#include <bloomery/kinds/blocked.hpp>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>

@@ -61,4 +61,13 @@ std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
       of.keys);
 }
 
+outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what,
+                            bool kind_entry::*ability) {
+  const kind_entry* entry = find_entry(kind.name);
+  if (entry != nullptr && entry->*ability) return {};
+  std::string text("is of kind ");
+  text.append(kind.name).append(", which cannot ").append(what).append("; kinds that can: ");
+  return fail_file(name, text.append(kinds_that(ability)));
+}
+
 }  // namespace bloomery::cli

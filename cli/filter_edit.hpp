@@ -10,7 +10,6 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
-#include <bloomery/kinds.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -20,6 +19,7 @@
 #include "cli/file_lock.hpp"
 #include "cli/filters.hpp"
 #include "cli/flags.hpp"
+#include "cli/kind_table.hpp"
 #include "cli/problem.hpp"
 
 namespace bloomery::cli {
@@ -47,25 +47,8 @@ class filter_edit {
 // What to say of a filter that holds more than it was made for and breaks its promise; empty for others.
 std::string overfull_text(const any_filter& filter, const filter_stats& stats);
 
-// "bitmap, ...": the kinds for which `has` holds, which is given a type tag.
-template <class Has>
-std::string kinds_where(Has has) {
-  std::string names;
-  for_each_type(kind_list{}, [&](auto tag) {
-    if (has(tag)) names.append(names.empty() ? "" : ", ").append(decltype(tag)::type::info.name);
-  });
-  return names;
-}
-
-// A problem when `has` does not hold for the filter's kind: "is of kind blocked, which cannot <what>; ..."
-template <class Has>
-outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what, Has has) {
-  bool can = false;
-  for_each_type(kind_list{}, [&](auto tag) { can |= decltype(tag)::type::info.id == kind.id && has(tag); });
-  if (can) return {};
-  std::string text("is of kind ");
-  text.append(kind.name).append(", which cannot ").append(what).append("; kinds that can: ").append(kinds_where(has));
-  return fail_file(name, text);
-}
+// A problem when the filter's kind has not this ability: "is of kind blocked, which cannot <what>; ..."
+outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what,
+                            bool kind_entry::*ability);
 
 }  // namespace bloomery::cli

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 #include <bloomery/hash/hasher.hpp>
-#include <bloomery/kinds.hpp>
 
+#include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
 #include "cli/text.hpp"
 #include "cli/verb.hpp"
@@ -154,22 +154,27 @@ const flag_row* find_row(verb_set verbs, flag id) {
 
 std::string shown(const flag_row& row) { return fmt::format("--{}", row.name); }
 
-template <class List>
-std::vector<std::string_view> names_of(List list) {
+std::vector<std::string_view> names_of_kinds() {
   std::vector<std::string_view> names;
-  for_each_type(list, [&](auto tag) { names.push_back(decltype(tag)::type::info.name); });
+  for (const kind_entry& kind : kind_table()) names.push_back(kind.info->name);
+  return names;
+}
+
+std::vector<std::string_view> names_of_hashes() {
+  std::vector<std::string_view> names;
+  for_each_type(hash_list{}, [&](auto tag) { names.push_back(decltype(tag)::type::info.name); });
   return names;
 }
 
 // The words of all kinds, each once.
 std::vector<std::string_view> words_of_kinds(type which) {
   std::vector<std::string_view> out;
-  for_each_type(kind_list{}, [&](auto tag) {
-    const kind_info& kind = decltype(tag)::type::info;
+  for (const kind_entry& entry : kind_table()) {
+    const kind_info& kind = *entry.info;
     for (const std::string_view word : which == type::layout ? layout_names(kind) : words_in(kind.modes)) {
       if (std::find(out.begin(), out.end(), word) == out.end()) out.push_back(word);
     }
-  });
+  }
   return out;
 }
 
@@ -245,8 +250,8 @@ std::string_view group_title(flag_group group) {
 }
 
 std::vector<std::string_view> words_of(const flag_row& row) {
-  if (row.type == type::kind_name) return names_of(kind_list{});
-  if (row.type == type::hash_name) return names_of(hash_list{});
+  if (row.type == type::kind_name) return names_of_kinds();
+  if (row.type == type::hash_name) return names_of_hashes();
   if (row.type == type::layout || row.type == type::mode) return words_of_kinds(row.type);
   return words_in(row.choices);
 }
@@ -255,16 +260,16 @@ std::string help_of(const flag_row& row) {
   std::string text(row.help);
   if (row.type != type::layout && row.type != type::mode) return text;
   std::string_view before = " (";
-  for_each_type(kind_list{}, [&](auto tag) {
-    const kind_info& kind = decltype(tag)::type::info;
+  for (const kind_entry& entry : kind_table()) {
+    const kind_info& kind = *entry.info;
     std::string words;
     for (const std::string_view word : words_in(row.type == type::layout ? kind.layouts : kind.modes)) {
       words.append(words.empty() ? "" : ", ").append(word);
     }
-    if (words.empty()) return;
+    if (words.empty()) continue;
     text.append(fmt::format("{}{}: {}", before, kind.name, words));
     before = "; ";
-  });
+  }
   return text.append(")");
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
-#include "cli/sizes.hpp"
 
 namespace bloomery::cli {
 

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <bloomery/kinds.hpp>
 #include <cmath>
 #include <optional>
 
+#include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
 
 namespace bloomery::cli {
@@ -110,16 +110,6 @@ std::vector<double> best_bytes(const lsm_question& question, const std::vector<s
   return bytes;
 }
 
-template <class Kinds>
-void find_kind(Kinds kinds, std::string_view name, lsm_question& question) {
-  for_each_type(kinds, [&](auto tag) {
-    using kind = typename decltype(tag)::type;
-    if (kind::info.name != name) return;
-    question.kind = &kind::info;
-    question.solve = &kind::plan;
-  });
-}
-
 outcome<void> check_flags(const options& given) {
   if (given.has(flag::capacity)) return fail_usage("with --lsm give the keys of all levels as --keys N, not as -n");
   constexpr std::array<std::pair<flag, std::string_view>, 3> others = {
@@ -151,7 +141,9 @@ outcome<lsm_question> lsm_question_of(const options& given) {
   if (!(question.size_ratio >= 1)) {
     return fail_usage(fmt::format("--size-ratio: {:g} is not usable: give 1 or more, such as 10", question.size_ratio));
   }
-  find_kind(kind_list{}, given.text(flag::kind, kind_of_levels), question);
+  const kind_entry& kind = *find_entry(given.text(flag::kind, kind_of_levels));
+  question.kind = kind.info;
+  question.solve = kind.plan;
   if (question.kind->exact) {
     return fail_usage(
         fmt::format("--lsm is for kinds with false positives, and kind {} has none", question.kind->name));

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <bloomery/hash/list.hpp>
-#include <bloomery/kinds.hpp>
 #include <cmath>
 #include <limits>
 
+#include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
 
 namespace bloomery::cli {
@@ -41,10 +41,9 @@ std::string over_rate(const plan_row& row, const plan_question& question) {
   return text;
 }
 
-template <filter_kind K>
-plan_row answer_of(const plan_question& question) {
-  plan_row row{.info = &K::info, .merges = mergeable<K>, .erases = erasable<K>, .solve = &K::plan};
-  row.plan = K::plan(question.request, question.layout);
+plan_row answer_of(const kind_entry& kind, const plan_question& question) {
+  plan_row row{.info = kind.info, .merges = kind.merges, .erases = kind.erases, .solve = kind.plan};
+  row.plan = kind.plan(question.request, question.layout);
   if (!row.plan) {
     row.why_not = std::string(describe(row.plan.error()).view());
   } else if (question.memory_ceiling && row.plan->memory_bytes > *question.memory_ceiling) {
@@ -227,10 +226,9 @@ outcome<plan_question> question_of(const options& given) {
 
 std::vector<plan_row> answer(const plan_question& question) {
   std::vector<plan_row> rows;
-  for_each_type(kind_list{}, [&](auto tag) {
-    using kind = typename decltype(tag)::type;
-    if (question.kind.empty() || question.kind == kind::info.name) rows.push_back(answer_of<kind>(question));
-  });
+  for (const kind_entry& kind : kind_table()) {
+    if (question.kind.empty() || question.kind == kind.info->name) rows.push_back(answer_of(kind, question));
+  }
   return rows;
 }
 

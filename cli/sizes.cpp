@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bloomery/kinds.hpp>
 #include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "cli/numbers.hpp"
 
@@ -65,17 +65,6 @@ std::uint64_t group_bytes() {
 }
 
 }  // namespace
-
-result<size_plan> plan_kind(const kind_info& kind, const size_request& request, std::string_view layout) {
-  result<size_plan> plan = fail(errc::unknown_kind, kind.name);
-  any_type(kind_list{}, [&](auto tag) {
-    using K = typename decltype(tag)::type;
-    if (K::info.id != kind.id) return false;
-    plan = K::plan(request, layout);
-    return true;
-  });
-  return plan;
-}
 
 std::uint64_t available_memory_bytes() { return std::min(machine_bytes(), group_bytes()); }
 

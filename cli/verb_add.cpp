@@ -14,7 +14,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace add_parts {
 
 struct tally {
   std::uint64_t keys_read = 0;
@@ -69,8 +69,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
 outcome<int> run(const options& given) {
   auto edit = filter_edit::open(given);
   if (!edit) return failed(edit.error());
-  const auto takes_keys = [](auto tag) { return dynamic_kind<typename decltype(tag)::type>; };
-  if (auto can = check_ability(edit->name(), edit->filter().info(), "take more keys", takes_keys); !can) {
+  if (auto can = check_ability(edit->name(), edit->filter().info(), "take more keys", &kind_entry::takes_keys); !can) {
     return failed(can.error());
   }
   const auto added = insert_all(given, *edit);
@@ -96,7 +95,7 @@ constexpr std::array examples = {
     example{"bloomery add -q users.bloom new.txt || echo 'not added'", "silent; the exit code tells"},
 };
 
-}  // namespace
+}  // namespace add_parts
 
 const verb add_verb = {
     .name = "add",
@@ -113,9 +112,9 @@ const verb add_verb = {
         "While one process changes it, others that want to are refused. "
         "A build or merge with --force asks nobody: "
         "it replaces FILE, and the add that it overtakes ends with an error.",
-    .examples = examples,
+    .examples = add_parts::examples,
     .exit_codes = "0: added; 2: error, and FILE is as it was",
-    .run = run,
+    .run = add_parts::run,
 };
 
 }  // namespace bloomery::cli

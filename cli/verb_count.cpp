@@ -13,7 +13,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace count_parts {
 
 // Done by the threads: counts the keys of a chunk, and writes its lines behind their counts.
 void answer(const opened_filter& opened, bool silent, bool json, char terminator, key_chunk& chunk) {
@@ -68,8 +68,7 @@ outcome<int> run(const options& given) {
   }
   const auto opened = open_filter(given, path);
   if (!opened) return failed(opened.error());
-  const auto can_count = [](auto tag) { return countable<typename decltype(tag)::type>; };
-  if (auto can = check_ability(opened->name, opened->filter.info(), "count keys", can_count); !can) {
+  if (auto can = check_ability(opened->name, opened->filter.info(), "count keys", &kind_entry::counts); !can) {
     return failed(can.error());
   }
   const auto hash = hasher_of(given, *opened);
@@ -95,7 +94,7 @@ constexpr std::array examples = {
     example{"bloomery count --u64 ids.bloom < ids.txt | grep -v ^0", "only those that are in it"},
 };
 
-}  // namespace
+}  // namespace count_parts
 
 const verb count_verb = {
     .name = "count",
@@ -111,9 +110,9 @@ const verb count_verb = {
         "A filter with false positives, such as kind counting, may say more than is true, with the probability of a "
         "false positive, and never less; its counters end at 15, which means 15 or more.\n\n"
         "With --json each line becomes an object on a line of its own: {\"line\":\"...\",\"count\":1}.",
-    .examples = examples,
+    .examples = count_parts::examples,
     .exit_codes = "0: at least one count is above 0; 1: none is; 2: error",
-    .run = run,
+    .run = count_parts::run,
 };
 
 }  // namespace bloomery::cli

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <array>
-#include <bloomery/kinds.hpp>
+#include <bloomery/kinds/blocked.hpp>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
@@ -18,7 +18,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace demo_parts {
 
 constexpr std::uint64_t usual_keys = 10'000'000;
 // With fewer keys the rate of a single filter scatters too much to show that it keeps its promise.
@@ -257,7 +257,7 @@ constexpr std::array examples = {
     example{"bloomery demo --quick --json | jq .measured_fpr", "one of its figures"},
 };
 
-}  // namespace
+}  // namespace demo_parts
 
 const verb demo_verb = {
     .name = "demo",
@@ -270,9 +270,9 @@ const verb demo_verb = {
         "weighs it against a std::unordered_set of the same URLs, looks at its fill, "
         "saves it to a temporary file and asks that, and at last puts in too many keys. "
         "Everything is measured while you watch.",
-    .examples = examples,
+    .examples = demo_parts::examples,
     .exit_codes = "0: both promises kept (no key missed, false-positive rate as promised); 1: one was broken; 2: error",
-    .run = run,
+    .run = demo_parts::run,
 };
 
 }  // namespace bloomery::cli

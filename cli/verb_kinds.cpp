@@ -3,36 +3,26 @@
 #include <unistd.h>
 
 #include <array>
-#include <bloomery/kinds.hpp>
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "cli/kind_table.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
 #include "cli/text.hpp"
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace kinds_parts {
 
-struct kind_line {
-  const kind_info* info;
-  std::optional<double> bits_per_key;  // at one million keys and 1 %; none where it depends on the keys
-  bool merges, erases, folds, counts;
-};
-
-template <class F>
-void for_each_kind(F f) {
-  for_each_type(kind_list{}, [&](auto tag) {
-    using kind = typename decltype(tag)::type;
-    kind_line line{&kind::info, {}, mergeable<kind>, erasable<kind>, foldable<kind>, countable<kind>};
-    const auto plan = kind::plan({.keys = 1'000'000, .fpr = 0.01});
-    if (plan && !kind::info.exact) line.bits_per_key = plan->bits_per_key;
-    f(line);
-  });
+// At one million keys and 1 %; none where it depends on the keys.
+std::optional<double> bits_per_key(const kind_entry& line) {
+  const auto plan = line.plan({.keys = 1'000'000, .fpr = 0.01}, {});
+  if (!plan || line.info->exact) return {};
+  return plan->bits_per_key;
 }
 
-std::string abilities(const kind_line& line) {
+std::string abilities(const kind_entry& line) {
   std::string out;
   const auto add = [&](bool can, std::string_view word) {
     if (can) out.append(out.empty() ? "" : " ").append(word);
@@ -49,12 +39,13 @@ std::string abilities(const kind_line& line) {
 
 nlohmann::ordered_json as_json() {
   auto list = nlohmann::ordered_json::array();
-  for_each_kind([&](const kind_line& line) {
+  for (const kind_entry& line : kind_table()) {
     nlohmann::ordered_json kind;
+    const auto bits = bits_per_key(line);
     kind["name"] = line.info->name;
     kind["id"] = line.info->id;
     kind["summary"] = line.info->summary;
-    kind["bits_per_key_at_1_percent"] = line.bits_per_key ? nlohmann::ordered_json(*line.bits_per_key) : nullptr;
+    kind["bits_per_key_at_1_percent"] = bits ? nlohmann::ordered_json(*bits) : nullptr;
     kind["cache_lines_per_query"] = line.info->lines;
     kind["exact"] = line.info->exact;
     kind["merges"] = line.merges;
@@ -68,7 +59,7 @@ nlohmann::ordered_json as_json() {
     kind["layouts"] = layout_names(*line.info);
     kind["modes"] = words_in(line.info->modes);
     list.push_back(std::move(kind));
-  });
+  }
   return {{"kinds", std::move(list)}};
 }
 
@@ -82,11 +73,12 @@ outcome<int> run(const options& given) {
     out.write(paint(style::bold, fmt::format("{:<8} {:>12}  {:<24} {:<33} {}", "kind", "bits/key 1 %",
                                              "lines a look-up", "can", "what it is")));
     out.write('\n');
-    for_each_kind([&](const kind_line& line) {
-      const std::string bits = line.bits_per_key ? fmt::format("{:.2f}", *line.bits_per_key) : "by keys";
+    for (const kind_entry& line : kind_table()) {
+      const auto size = bits_per_key(line);
+      const std::string bits = size ? fmt::format("{:.2f}", *size) : "by keys";
       out.write(fmt::format("{:<8} {:>12}  {:<24} {:<33} {}\n", line.info->name, bits, line.info->lines,
                             abilities(line), line.info->summary));
-    });
+    }
   }
   if (auto done = out.flush(); !done) return failed(done.error());
   return 0;
@@ -97,7 +89,7 @@ constexpr std::array examples = {
     example{"bloomery kinds --json | jq -r '.kinds[].name'", "their names"},
 };
 
-}  // namespace
+}  // namespace kinds_parts
 
 const verb kinds_verb = {
     .name = "kinds",
@@ -108,9 +100,9 @@ const verb kinds_verb = {
     .description =
         "Lists the kinds of filters that build takes: bits per key at a false-positive rate of 1 %, cache lines that a "
         "query touches, and what each can do beyond insert and query.",
-    .examples = examples,
+    .examples = kinds_parts::examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = kinds_parts::run,
 };
 
 }  // namespace bloomery::cli

@@ -18,7 +18,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace merge_parts {
 
 struct merged {
   any_filter filter;
@@ -163,8 +163,7 @@ outcome<merged> merge_all(const options& given) {
       if (auto joined = join(given, *so_far, *next); !joined) return failed(joined.error());
       continue;
     }
-    const auto can_merge = [](auto tag) { return mergeable<typename decltype(tag)::type>; };
-    if (auto can = check_ability(next->name, next->filter.info(), "be merged", can_merge); !can) {
+    if (auto can = check_ability(next->name, next->filter.info(), "be merged", &kind_entry::merges); !can) {
       return failed(can.error());
     }
     auto own = next->filter.is_mapped() ? next->filter.clone() : result<any_filter>(std::move(next->filter));
@@ -264,7 +263,7 @@ constexpr std::array examples = {
     example{"bloomery merge --compress zstd -o copy.bloom f.bloom", "a checked copy, compressed"},
 };
 
-}  // namespace
+}  // namespace merge_parts
 
 const verb merge_verb = {
     .name = "merge",
@@ -285,9 +284,9 @@ const verb merge_verb = {
         "and a result that would be worse than promised is refused without --any-rate.\n\n"
         "Every input is checked as a whole. "
         "FILE appears whole or not at all; with --force it may be one of the inputs.",
-    .examples = examples,
+    .examples = merge_parts::examples,
     .exit_codes = "0: merged; 2: error, and FILE is as it was",
-    .run = run,
+    .run = merge_parts::run,
 };
 
 }  // namespace bloomery::cli

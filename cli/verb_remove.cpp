@@ -13,7 +13,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace remove_parts {
 
 struct tally {
   std::uint64_t keys_read = 0;
@@ -64,8 +64,7 @@ outcome<void> report(const options& given, const filter_edit& edit, const tally&
 outcome<int> run(const options& given) {
   auto edit = filter_edit::open(given);
   if (!edit) return failed(edit.error());
-  const auto can_erase = [](auto tag) { return erasable<typename decltype(tag)::type>; };
-  if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", can_erase); !can) {
+  if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", &kind_entry::erases); !can) {
     return failed(can.error());
   }
   const auto counted = erase_all(given, *edit);
@@ -83,7 +82,7 @@ constexpr std::array examples = {
     example{"echo 42 | bloomery remove -q --u64 ids.bloom || echo 'was not in it'", "one key, by exit code"},
 };
 
-}  // namespace
+}  // namespace remove_parts
 
 const verb remove_verb = {
     .name = "remove",
@@ -103,9 +102,9 @@ const verb remove_verb = {
         "FILE is replaced at the end, in the form that it had. "
         "An error or a signal before that leaves it as it was. "
         "While one process changes it, others that want to are refused.",
-    .examples = examples,
+    .examples = remove_parts::examples,
     .exit_codes = "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was",
-    .run = run,
+    .run = remove_parts::run,
 };
 
 }  // namespace bloomery::cli
