@@ -18,7 +18,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace bench_parts {
 
 constexpr std::size_t text_columns = 100;
 using json = nlohmann::ordered_json;
@@ -324,7 +324,7 @@ constexpr std::array examples = {
     example{"bloomery bench --json | jq '.hashes[].rates[] | select(.broken)'", "hashes that break the promise"},
 };
 
-}  // namespace
+}  // namespace bench_parts
 
 const verb bench_verb = {
     .name = "bench",
@@ -348,9 +348,9 @@ const verb bench_verb = {
         "Times are of one thread whatever -j says, but for the floor; the rates of hashes are counted on all threads. "
         "Memory is that of the largest filter; for the rates of hashes each thread has a filter of its own, "
         "as far as there is memory for them.",
-    .examples = examples,
+    .examples = bench_parts::examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = bench_parts::run,
 };
 
 }  // namespace bloomery::cli

@@ -15,7 +15,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace build_parts {
 
 void warn_if_overfull(const options& given, const built& made, const filter_stats& stats) {
   const kind_info& kind = made.filter.info();
@@ -98,7 +98,7 @@ constexpr std::array examples = {
             "with a secret, for keys that others choose"},
 };
 
-}  // namespace
+}  // namespace build_parts
 
 const verb build_verb = {
     .name = "build",
@@ -123,9 +123,9 @@ const verb build_verb = {
         "or bloom where blocked would be more than 25 % larger or would not fit. "
         "Input packed with gzip or zstd is unpacked. "
         "The same keys and options give the same file, whatever -j. FILE appears whole or not at all.",
-    .examples = examples,
+    .examples = build_parts::examples,
     .exit_codes = "0: built; 2: error, and FILE is as it was",
-    .run = run,
+    .run = build_parts::run,
 };
 
 }  // namespace bloomery::cli

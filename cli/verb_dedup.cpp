@@ -20,7 +20,7 @@
 #include "cli/verb_dedup.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace dedup_parts {
 
 constexpr std::uint64_t least_memory_bytes = std::uint64_t{32} << 20U;
 
@@ -199,7 +199,7 @@ constexpr std::array examples = {
     example{"bloomery dedup --approx -p 1/10000 huge.txt", "in the smallest memory, at the cost of a few lines"},
 };
 
-}  // namespace
+}  // namespace dedup_parts
 
 const verb dedup_verb = {
     .name = "dedup",
@@ -226,9 +226,9 @@ const verb dedup_verb = {
         "--state FILE continues where the last run with FILE ended. An exact state holds the lines themselves and has "
         "its own format; with --approx it is an ordinary filter. A run that fails or is stopped leaves the state as it "
         "was, so what it printed will be printed again.",
-    .examples = examples,
+    .examples = dedup_parts::examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = dedup_parts::run,
 };
 
 }  // namespace bloomery::cli

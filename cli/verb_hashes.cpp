@@ -20,7 +20,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace hashes_parts {
 
 constexpr std::array<std::size_t, 3> key_sizes = {8, 16, 65};
 using costs = std::array<std::optional<double>, key_sizes.size()>;  // ns per key; none where the hash takes no such key
@@ -240,7 +240,7 @@ constexpr std::array examples = {
     example{"bloomery hashes --json --quick | jq -r '.hashes[].name'", "their names"},
 };
 
-}  // namespace
+}  // namespace hashes_parts
 
 const verb hashes_verb = {
     .name = "hashes",
@@ -252,9 +252,9 @@ const verb hashes_verb = {
         "Lists the hash functions that --hash takes: bits of the digest, seed, size of the secret key, "
         "and nanoseconds per key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a time). "
         "MD5, SHA-1 and SHA-256 are timed beside them, to show why filters do not use them.",
-    .examples = examples,
+    .examples = hashes_parts::examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = hashes_parts::run,
 };
 
 }  // namespace bloomery::cli

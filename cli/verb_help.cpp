@@ -13,7 +13,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace help_parts {
 
 namespace fs = std::filesystem;
 
@@ -85,7 +85,7 @@ constexpr std::array examples = {
     example{"bloomery help --completions fish > ~/.config/fish/completions/bloomery.fish", "for fish"},
 };
 
-}  // namespace
+}  // namespace help_parts
 
 const verb help_verb = {
     .name = "help",
@@ -100,9 +100,9 @@ const verb help_verb = {
         "Explains the tool, or a verb, on standard output. With --man the text is a manual page. "
         "With --completions it is what a shell needs to complete verbs, options and their values.\n\n"
         "All of it comes from the tables that the tool itself reads its command line with.",
-    .examples = examples,
+    .examples = help_parts::examples,
     .exit_codes = "0: done; 2: error, such as a verb that there is not",
-    .run = run,
+    .run = help_parts::run,
 };
 
 }  // namespace bloomery::cli

@@ -17,7 +17,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace info_parts {
 
 struct report {
   const opened_filter& opened;
@@ -257,7 +257,7 @@ constexpr std::array examples = {
     example{"bloomery info --json *.bloom | jq -r 'select(.overfull).file'", "the filters that hold too many keys"},
 };
 
-}  // namespace
+}  // namespace info_parts
 
 const verb info_verb = {
     .name = "info",
@@ -271,9 +271,9 @@ const verb info_verb = {
         "and whether it holds more keys than it was made for. "
         "Several files give one block each, or with --json one object a line.\n\n"
         "The whole file is read and checked; with --trust it is read only. - is standard input.",
-    .examples = examples,
+    .examples = info_parts::examples,
     .exit_codes = "0: done; 2: error, such as a damaged file",
-    .run = run,
+    .run = info_parts::run,
 };
 
 }  // namespace bloomery::cli

@@ -16,7 +16,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace plan_parts {
 
 struct planned {
   plan_question question;
@@ -300,7 +300,7 @@ constexpr std::array examples = {
     example{"bloomery plan --lsm --levels 5 --keys 1e9 --mem 1Gi", "bits for each level of a log-structured store"},
 };
 
-}  // namespace
+}  // namespace plan_parts
 
 const verb plan_verb = {
     .name = "plan",
@@ -319,9 +319,9 @@ const verb plan_verb = {
         "With --lsm, shares memory among the filters of a log-structured store, "
         "so that a look-up of an absent key reads as few levels in vain as possible: "
         "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",
-    .examples = examples,
+    .examples = plan_parts::examples,
     .exit_codes = "0: at least one kind fits; 1: none fits; 2: error",
-    .run = run,
+    .run = plan_parts::run,
 };
 
 }  // namespace bloomery::cli

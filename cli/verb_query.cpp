@@ -12,7 +12,7 @@
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace query_parts {
 
 struct tally {
   std::uint64_t keys = 0;
@@ -119,7 +119,7 @@ constexpr std::array examples = {
             "how many e-mail addresses may be in it"},
 };
 
-}  // namespace
+}  // namespace query_parts
 
 const verb query_verb = {
     .name = "query",
@@ -135,9 +135,9 @@ const verb query_verb = {
         "Each part of it is checked when it is first touched. "
         "Lines are printed in the order of the input, whatever -j, "
         "and those from a slow pipe as soon as they are there.",
-    .examples = examples,
+    .examples = query_parts::examples,
     .exit_codes = "0: at least one line was selected (with --mark: one that may be present); 1: none was; 2: error",
-    .run = run,
+    .run = query_parts::run,
 };
 
 }  // namespace bloomery::cli

@@ -14,7 +14,7 @@
 #include "cli/verify.hpp"
 
 namespace bloomery::cli {
-namespace {
+namespace verify_parts {
 
 nlohmann::ordered_json as_json(const findings& found, const opened_filter& opened) {
   nlohmann::ordered_json out;
@@ -103,7 +103,7 @@ constexpr std::array examples = {
             "measured with real keys that are not in it"},
 };
 
-}  // namespace
+}  // namespace verify_parts
 
 const verb verify_verb = {
     .name = "verify",
@@ -119,9 +119,9 @@ const verb verify_verb = {
         "It also tells when the filter holds more keys than it was made for, which alone breaks no promise yet.\n\n"
         "Keys must be written as they were when the filter was built. "
         "Beside the filter, 8 to 16 bytes of memory are taken for each key of KEYFILE.",
-    .examples = examples,
+    .examples = verify_parts::examples,
     .exit_codes = "0: both promises hold; 1: one is broken, and the output says what to change; 2: error",
-    .run = run,
+    .run = verify_parts::run,
 };
 
 }  // namespace bloomery::cli
