@@ -1,8 +1,12 @@
 // All kinds of the list that hash their keys, each with xxh3, the other layout of `blocked`, and the one of `cuckoo` whose
 // inserts are faster; for integers the layouts of `blocked`, `bloom` and `cuckoo` with the hashes aes2 or mum too, which are
-// as light as what peers do to integers. Compiled twice: as shipped, where the instruction set is chosen at run time, and
+// as light as what peers do to integers. Kinds that are built at once also at the rate of a fingerprint of 8 bits, which is
+// what their peers have. Compiled twice: as shipped, where the instruction set is chosen at run time, and
 // for this machine, where single look-ups are inlined.
 #include <bloomery/version.hpp>
+#include <cmath>
+#include <optional>
+#include <string>
 
 #include "bench/kind_case.hpp"
 #include "bench/race/offer.hpp"
@@ -12,20 +16,23 @@ namespace {
 using namespace bloomery;
 
 template <filter_kind K, hash_function H = xxh3>
-void add_offer(std::vector<bench::offer>& out, std::string_view layout) {
+void add_offer(std::vector<bench::offer>& out, std::string_view layout, std::optional<double> fpr = {}) {
   constexpr bool numbers_only = !std::is_same_v<H, xxh3>;  // other keys are hashed by xxh3 anyway
   std::string name(K::info.name);
   if (!layout.empty()) name.append(" ").append(layout);
+  if (fpr) name.append(" 1/").append(std::to_string(std::lround(1 / *fpr)));
   if (numbers_only) name.append(" ").append(H::info.name);
   out.push_back({.name = std::move(name),
                  .version = std::string(version),
                  .ours = true,
                  .build = BLOOMERY_RACE_BUILD,
                  .minor = numbers_only && layout.empty(),
-                 .make = [layout](const bench::race_size& size) -> std::unique_ptr<bench::contender> {
+                 .sized_by_bits = !fpr,
+                 .make = [layout, fpr](const bench::race_size& size) -> std::unique_ptr<bench::contender> {
                    if (numbers_only && !size.type->number) return nullptr;
-                   auto made = bench::make_filter_contender<K, H>(
-                       {.keys = size.keys, .bits_per_key = size.bits_per_key, .layout = layout}, *size.type);
+                   filter_params params{.keys = size.keys, .fpr = fpr, .layout = layout};
+                   if (!fpr) params.bits_per_key = size.bits_per_key;
+                   auto made = bench::make_filter_contender<K, H>(params, *size.type);
                    return made ? std::move(*made) : nullptr;
                  }});
 }
@@ -44,4 +51,10 @@ void bloomery_race_offers(std::vector<bench::offer>& out) {
   add_offer<blocked, aes2>(out, "split32");
   add_offer<bloom, aes2>(out, {});
   add_offer<cuckoo, aes2>(out, "slots4");
+  constexpr double eight_bits = 1.0 / 256;
+  add_offer<fuse>(out, "wise3:8", eight_bits);
+  add_offer<fuse, aes2>(out, "wise3:8", eight_bits);
+  add_offer<fuse, aes2>(out, "wise4:8", eight_bits);
+  add_offer<ribbon>(out, {}, eight_bits);
+  add_offer<ribbon, aes2>(out, {}, eight_bits);
 }
