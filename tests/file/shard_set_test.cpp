@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <bloomery/any_filter.hpp>
 #include <bloomery/sharded.hpp>
 #include <string>
 
@@ -20,10 +21,6 @@ sharded<K> filled(std::uint64_t first, unsigned shards = 4, std::uint64_t keys =
   return std::move(*made);
 }
 
-template <class R>
-std::string error_of(const R& outcome) {
-  return outcome ? std::string("no error") : std::string(describe(outcome.error()).view());
-}
 template <class K = blocked>
 std::string load_set_error(const std::string& path) {
   return error_of(sharded<K>::load(path.c_str()));

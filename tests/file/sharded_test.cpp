@@ -38,11 +38,6 @@ std::uint64_t hits(const Of& filter, const std::vector<prehashed>& digests) {
   return found;
 }
 
-template <class R>
-std::string error_of(const R& outcome) {
-  return outcome ? std::string("no error") : std::string(describe(outcome.error()).view());
-}
-
 TEST(Shard, TheShardOfADigestNeverChanges) {
   EXPECT_EQ(shard_of(std::uint64_t{0}, 16), 15U);
   EXPECT_EQ(shard_of(std::uint64_t{1}, 16), 4U);

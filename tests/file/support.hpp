@@ -95,10 +95,14 @@ inline void seal_header(bytes& file) {
   store_le(file.data() + at, xxh3{}(file.data(), at));
 }
 
+template <class R>
+std::string error_of(const R& outcome) {
+  return outcome ? std::string("no error") : std::string(describe(outcome.error()).view());
+}
+
 template <class K>
 std::string load_error(const bytes& file, const load_options& options = {}) {
-  const auto loaded = load_bytes<K>(file, options);
-  return loaded ? std::string("no error") : std::string(describe(loaded.error()).view());
+  return error_of(load_bytes<K>(file, options));
 }
 
 // A folder of its own for each test, removed at its end.
