@@ -32,9 +32,9 @@ constexpr std::array environment = {
              "on a terminal, pictures use more than ASCII if the first of these that is set names UTF-8",
              on_plan | on_info | on_demo | on_bench},
     variable{"NO_COLOR", "if it is set and not empty, no colours, unless --color says otherwise",
-             on_info | on_plan | on_verify | on_kinds | on_hashes | on_demo | on_bench},
+             on_info | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
     variable{"TERM", "if it is dumb, no colours",
-             on_info | on_plan | on_verify | on_kinds | on_hashes | on_demo | on_bench},
+             on_info | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
     variable{"TMPDIR", "folder for temporary files (default /tmp)", on_demo | on_dedup},
 };
 

@@ -3,11 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "cli/filters.hpp"
+#include "cli/format_choice.hpp"
 #include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
 #include "cli/sizes.hpp"
@@ -52,7 +54,49 @@ outcome<hasher> chosen_hash(const options& given, const kind_info& kind) {
 
 }  // namespace
 
+outcome<build_request> build_request::from_format(const options& given, const formats::format& form) {
+  constexpr std::array own = {flag::kind,        flag::layout, flag::mode, flag::growth,  flag::window,
+                              flag::generations, flag::hash,   flag::seed, flag::key_file};
+  for (const flag_row& row : flag_table()) {
+    if ((row.verbs & on_build) == 0 || !given.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end())
+      continue;
+    return fail_usage(fmt::format("format {} has a kind and a hash of its own: leave --{} out", form.name, row.name));
+  }
+  if (form.make == nullptr) return fail_usage(fmt::format("files in format {} can be read, not built", form.name));
+  const auto taken = format_options_of(given);
+  if (!taken) return failed(taken.error());
+  build_request request;
+  request.form_ = &form;
+  request.form_options_ = *taken;
+  request.kind_ = form.kind;
+  const auto spec = form.hash(*taken);
+  if (!spec) return fail_parameter(spec.error());
+  const auto hash = hasher::make(*spec);
+  if (!hash) return fail_parameter(hash.error());
+  request.hash_ = *hash;
+  if (auto sizes = request.take_sizes(given); !sizes) return failed(sizes.error());
+  if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
+  return request;
+}
+
+outcome<void> build_request::take_sizes(const options& given) {
+  if (given.has(flag::fpr) && given.has(flag::bits_per_key)) {
+    return fail_usage("-p and --bits-per-key contradict each other: give one");
+  }
+  keys_ = given.count(flag::capacity);
+  fpr_ = given.real(flag::fpr);
+  bits_per_key_ = given.real(flag::bits_per_key);
+  ceiling_bytes_ = given.count(flag::memory);
+  headroom_ = given.real(flag::headroom).value_or(0);
+  if (const auto hashes = given.count(flag::hashes)) {
+    hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
+  }
+  return {};
+}
+
 outcome<build_request> build_request::from(const options& given) {
+  const formats::format& form = output_format(given);
+  if (!form.is_native()) return from_format(given, form);
   build_request request;
   const std::string_view kind = given.text(flag::kind, default_kind);
   request.kind_ = find_kind(kind);
@@ -84,23 +128,13 @@ outcome<build_request> build_request::from(const options& given) {
     return fail_usage(
         fmt::format("mode {} takes as many keys as it is made for: give their number with -n", fixed_mode));
   }
-  if (given.has(flag::fpr) && given.has(flag::bits_per_key)) {
-    return fail_usage("-p and --bits-per-key contradict each other: give one");
-  }
+  if (auto sizes = request.take_sizes(given); !sizes) return failed(sizes.error());
   auto hash = chosen_hash(given, *request.kind_);
   if (!hash) return failed(hash.error());
   request.hash_ = *hash;
-  request.keys_ = given.count(flag::capacity);
-  request.fpr_ = given.real(flag::fpr);
-  request.bits_per_key_ = given.real(flag::bits_per_key);
-  request.ceiling_bytes_ = given.count(flag::memory);
-  request.headroom_ = given.real(flag::headroom).value_or(0);
   request.layout_ = given.text(flag::layout);
   request.mode_ = given.text(flag::mode);
   request.growth_ = given.count(flag::growth);
-  if (const auto hashes = given.count(flag::hashes)) {
-    request.hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
-  }
   if (auto taken = request.take_window(given); !taken) return failed(taken.error());
   // What can never be had is refused before any input is read. What one key cannot have, more cannot.
   if (!request.kind_->exact) {
@@ -143,20 +177,25 @@ outcome<void> build_request::take_window(const options& given) {
   return {};
 }
 
-bool build_request::may_need_wide() const {
+unsigned build_request::widest_bits() const {
+  if (form_ != nullptr) {
+    const auto plan = form_->plan({.keys = std::uint64_t{1} << 20U}, form_options_);
+    return plan ? plan->digest_bits : 64;
+  }
   constexpr std::uint64_t most_keys_in_memory = std::uint64_t{1} << 36U;
   const double fpr =
       fpr_ ? *fpr_ : (bits_per_key_ ? std::exp2(-*bits_per_key_) : (ceiling_bytes_ ? 1e-12 : default_fpr));
   const bool takes_wide = kind_->wide_digests || (compact_ != nullptr && compact_->wide_digests);
-  return takes_wide && hash_.is_wide() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64;
+  return takes_wide && hash_.is_wide() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64 ? 128 : 64;
 }
 
 outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
   if (!ceiling_bytes_ || sized.plan.memory_bytes <= *ceiling_bytes_) return {};
   std::string text = fmt::format("{} keys take {} and --mem allows {}", with_commas(*sized.params.keys),
                                  exact_size(sized.plan.memory_bytes), exact_size(*ceiling_bytes_));
+  const filter_params fitting{.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_};
   const auto best =
-      plan_kind(*sized.kind, {.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_}, layout_);
+      form_ != nullptr ? form_->plan(fitting, form_options_) : plan_kind(*sized.kind, fitting.sizes(), layout_);
   if (best && best->fpr < 1.0) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
   return fail_text(std::move(text));
 }
@@ -177,14 +216,16 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
   params.bits_per_key = bits_per_key_;
   if (memory_decides()) {
     params.memory_bytes = std::min(*ceiling_bytes_, room_bytes.value_or(*ceiling_bytes_));
-  } else if (!bits_per_key_) {
-    params.fpr = fpr_.value_or(default_fpr);
+  } else if (fpr_) {
+    params.fpr = fpr_;
+  } else if (!bits_per_key_ && form_ == nullptr) {  // a format has a rate of its own
+    params.fpr = default_fpr;
   }
   return params;
 }
 
 outcome<build_request::sized_kind> build_request::chosen(const filter_params& params) const {
-  const auto usual = plan_kind(*kind_, params.sizes(), layout_);
+  const auto usual = form_ != nullptr ? form_->plan(params, form_options_) : plan_kind(*kind_, params.sizes(), layout_);
   if (compact_ != nullptr) {
     const auto compact = plan_kind(*compact_, params.sizes());
     if (compact && !usual) return sized_kind{compact_, params, *compact};
@@ -217,7 +258,8 @@ outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys,
 outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
   const auto size = sized(keys, room_bytes);
   if (!size) return failed(size.error());
-  auto filter = any_filter::make(size->kind->name, size->params, hash_.spec());
+  auto filter = form_ != nullptr ? form_->make(size->params, form_options_)
+                                 : any_filter::make(size->kind->name, size->params, hash_.spec());
   if (!filter) return fail_parameter(filter.error());
   return std::move(*filter);
 }
@@ -237,6 +279,7 @@ outcome<std::uint64_t> build_request::memory_for(std::uint64_t keys) const {
 }
 
 outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const {
+  if (form_ != nullptr) return fail_text(fmt::format("format {} cannot be folded", form_->name));
   constexpr std::uint64_t block_bits = 512;
   // Divisible by every number up to 16: between two sizes that it folds to there are a few percent.
   constexpr std::uint64_t steps = 720'720;

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
+#include <bloomery/formats.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <cstdint>
 #include <optional>
@@ -32,9 +33,9 @@ class build_request {
   [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->grows; }
   // Whether the kind wants all keys at once, for `build`.
   [[nodiscard]] bool built_at_once() const { return kind_->built_at_once; }
-  // Whether more keys could make digests of 128 bits necessary, so that both widths must be kept until they are
+  // The widest digests that the filter may take: beside 64 bits, to count them by, these are kept until the keys are
   // counted.
-  [[nodiscard]] bool may_need_wide() const;
+  [[nodiscard]] unsigned widest_bits() const;
   // From --mem: what the filter may take.
   [[nodiscard]] std::optional<std::uint64_t> ceiling_bytes() const { return ceiling_bytes_; }
   // Whether the false-positive rate is whatever the memory gives.
@@ -62,10 +63,15 @@ class build_request {
   [[nodiscard]] outcome<sized_kind> sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
   [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
   [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
+  // --format of another product, which has a kind, a hash and sizes of its own.
+  static outcome<build_request> from_format(const options& given, const formats::format& form);
+  outcome<void> take_sizes(const options& given);
   // --window and --generations.
   outcome<void> take_window(const options& given);
   [[nodiscard]] outcome<void> check_ceiling(const sized_kind& sized) const;
 
+  const formats::format* form_ = nullptr;  // of another product
+  formats::format_options form_options_{};
   const kind_info* kind_ = nullptr;
   const kind_info* compact_ = nullptr;  // where the plan decides: the other choice
   hasher hash_;

@@ -41,7 +41,7 @@ outcome<built> build_direct(const options& given, const build_request& request, 
     const auto more = stream->next();
     if (!more) return failed(more.error());
     if (!*more) return made;
-    auto done = stream->is_wide() ? insert(made, stream->wide()) : insert(made, stream->narrow());
+    auto done = with_digests(stream->chunk(), stream->digest_bits(), [&](auto all) { return insert(made, all); });
     if (!done) return failed(done.error());
     line.update(stream->reader().bytes_taken(), made.keys_read);
   }
@@ -91,7 +91,7 @@ outcome<built> build_at_once(const options& given, const build_request& request)
 class collector {
  public:
   collector(const options& given, const build_request& request)
-      : given_(given), request_(request), both_(request.may_need_wide()) {
+      : given_(given), request_(request), extra_bits_(request.widest_bits()) {
     constexpr std::uint64_t least_bytes = std::uint64_t{16} << 20U;
     const auto ceiling = request.ceiling_bytes();
     limit_bytes_ = ceiling ? std::max(*ceiling, least_bytes) : available_memory_bytes() / 2;
@@ -113,8 +113,7 @@ class collector {
       if (fits()) continue;
       if (!stream->reader().all_regular()) return build_folding(*stream, line);
       only_counts = true;
-      narrow_.clear();
-      wide_.clear();
+      drop_piles();
     }
     line.finish();
     auto filter = request_.make(keys(), limit_bytes_ - std::min(limit_bytes_, pile_bytes()));
@@ -126,17 +125,24 @@ class collector {
 
  private:
   [[nodiscard]] std::uint64_t keys() const { return std::max<std::uint64_t>(1, counter_.at_most()); }
-  [[nodiscard]] std::uint64_t pile_bytes() const { return narrow_.size_bytes() + wide_.size_bytes(); }
+  [[nodiscard]] std::uint64_t pile_bytes() const {
+    return narrow_.size_bytes() + wide_.size_bytes() + widest_.size_bytes();
+  }
 
   void widen(key_chunk& chunk) const {
-    if (!both_) return;
-    chunk.wide.resize(chunk.size());
-    request_.hash().digests_wide(chunk.keys, chunk.wide);
+    if (extra_bits_ != 64) make_digests(chunk, request_.hash(), extra_bits_);
+  }
+
+  void drop_piles() {
+    narrow_.clear();
+    wide_.clear();
+    widest_.clear();
   }
 
   void pile_up(const digest_stream& stream) {
     narrow_.add(stream.narrow());
-    wide_.add(stream.wide());
+    wide_.add(stream.chunk().wide);
+    widest_.add(stream.chunk().widest);
   }
 
   // Whether what waits leaves room for the filter.
@@ -177,7 +183,10 @@ class collector {
     return {};
   }
   outcome<void> insert_piles(built& made) {
-    return made.filter.digest_bits() == 128 ? insert_pile(made, wide_) : insert_pile(made, narrow_);
+    const unsigned bits = made.filter.digest_bits();
+    return bits == 256   ? insert_pile(made, widest_)
+           : bits == 128 ? insert_pile(made, wide_)
+                         : insert_pile(made, narrow_);
   }
 
   outcome<built> build_from_pile(any_filter filter) {
@@ -195,14 +204,13 @@ class collector {
     }
     built made{std::move(*filter)};
     if (auto done = insert_piles(made); !done) return failed(done.error());
-    narrow_.clear();
-    wide_.clear();
+    drop_piles();
     while (true) {
       const auto more = stream.next();
       if (!more) return failed(more.error());
       if (!*more) break;
       counter_.add(stream.narrow());
-      auto done = made.filter.digest_bits() == 128 ? insert(made, stream.wide()) : insert(made, stream.narrow());
+      auto done = with_digests(stream.chunk(), made.filter.digest_bits(), [&](auto all) { return insert(made, all); });
       if (!done) return failed(done.error());
       line.update(stream.reader().bytes_taken(), made.keys_read);
     }
@@ -232,12 +240,13 @@ class collector {
 
   const options& given_;
   const build_request& request_;
-  bool both_;  // digests of both widths
+  unsigned extra_bits_;  // of the digests that are kept beside those of 64 bits
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t checked_bytes_ = 0;
   distinct_counter counter_;
   digest_pile<std::uint64_t> narrow_;
   digest_pile<digest128> wide_;
+  digest_pile<digest256> widest_;
 };
 
 }  // namespace

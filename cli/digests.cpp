@@ -17,8 +17,8 @@ namespace bloomery::cli {
 // moments. Whoever holds both took the source's first.
 class digest_stream::pipeline {
  public:
-  pipeline(key_reader reader, const hasher& hash, bool wide, work extra)
-      : reader_(std::move(reader)), hash_(hash), extra_(std::move(extra)), wide_(wide) {}
+  pipeline(key_reader reader, const hasher& hash, unsigned digest_bits, work extra)
+      : reader_(std::move(reader)), hash_(hash), extra_(std::move(extra)), digest_bits_(digest_bits) {}
   pipeline(const pipeline&) = delete;
   pipeline& operator=(const pipeline&) = delete;
   ~pipeline();
@@ -42,7 +42,7 @@ class digest_stream::pipeline {
   key_reader reader_;
   hasher hash_;
   work extra_;
-  bool wide_;
+  unsigned digest_bits_;
 
   // The caller's.
   bool first_ = true;
@@ -95,13 +95,7 @@ bool digest_stream::pipeline::read(key_chunk& chunk) {
 void digest_stream::pipeline::finish(key_chunk& chunk) const {
   if (chunk.failure) return;  // nothing was read
   reader_.parse(chunk);
-  if (wide_) {
-    chunk.wide.resize(chunk.size());
-    hash_.digests_wide(chunk.keys, chunk.wide);
-  } else {
-    chunk.narrow.resize(chunk.size());
-    hash_.digests(chunk.keys, chunk.narrow);
-  }
+  make_digests(chunk, hash_, digest_bits_);
   if (extra_ && chunk.size() != 0) extra_(chunk);
 }
 
@@ -219,8 +213,8 @@ outcome<std::unique_ptr<key_chunk>> digest_stream::pipeline::take() {
 }
 
 digest_stream::digest_stream(key_reader reader, const hasher& hash, unsigned digest_bits, work extra)
-    : pipeline_(std::make_unique<pipeline>(std::move(reader), hash, digest_bits == 128, std::move(extra))),
-      wide_(digest_bits == 128) {}
+    : pipeline_(std::make_unique<pipeline>(std::move(reader), hash, digest_bits, std::move(extra))),
+      digest_bits_(digest_bits) {}
 digest_stream::digest_stream(digest_stream&& other) noexcept = default;
 digest_stream& digest_stream::operator=(digest_stream&& other) noexcept = default;
 digest_stream::~digest_stream() = default;

@@ -4,7 +4,7 @@
 //     while (true) {
 //       auto more = stream.next();
 //       if (!more || !*more) break;
-//       auto changed = stream.is_wide() ? filter.insert(stream.wide()) : filter.insert(stream.narrow());
+//       auto changed = with_digests(stream.chunk(), stream.digest_bits(), [&](auto all) { return filter.insert(all); });
 //       stream.records()[i]                        // the record of digest i
 //     }
 //
@@ -57,11 +57,10 @@ class digest_stream {
   [[nodiscard]] const key_chunk& chunk() const { return *chunk_; }
   [[nodiscard]] std::size_t size() const { return chunk_->size(); }
   [[nodiscard]] std::span<const std::uint64_t> narrow() const { return chunk_->narrow; }
-  [[nodiscard]] std::span<const digest128> wide() const { return chunk_->wide; }
   [[nodiscard]] record_view records() const { return chunk_->records(); }
   [[nodiscard]] std::span<const std::string_view> keys() const { return chunk_->keys; }
 
-  [[nodiscard]] bool is_wide() const { return wide_; }
+  [[nodiscard]] unsigned digest_bits() const { return digest_bits_; }
   // For what it knows of the input, and how much of it was given out.
   [[nodiscard]] const key_reader& reader() const;
 
@@ -69,7 +68,29 @@ class digest_stream {
   class pipeline;
   std::unique_ptr<pipeline> pipeline_;
   std::unique_ptr<key_chunk> chunk_;
-  bool wide_ = false;
+  unsigned digest_bits_ = 64;
 };
+
+// Calls f with the digests of a chunk, which are so wide.
+template <class F>
+auto with_digests(const key_chunk& chunk, unsigned digest_bits, F&& f) {
+  if (digest_bits == 256) return f(std::span<const digest256>(chunk.widest));
+  if (digest_bits == 128) return f(std::span<const digest128>(chunk.wide));
+  return f(std::span<const std::uint64_t>(chunk.narrow));
+}
+
+// Makes them.
+inline void make_digests(key_chunk& chunk, const hasher& hash, unsigned digest_bits) {
+  if (digest_bits == 256) {
+    chunk.widest.resize(chunk.size());
+    hash.digests_widest(chunk.keys, chunk.widest);
+  } else if (digest_bits == 128) {
+    chunk.wide.resize(chunk.size());
+    hash.digests_wide(chunk.keys, chunk.wide);
+  } else {
+    chunk.narrow.resize(chunk.size());
+    hash.digests(chunk.keys, chunk.narrow);
+  }
+}
 
 }  // namespace bloomery::cli

@@ -19,17 +19,15 @@ outcome<filter_edit> filter_edit::open(const options& given) {
   const std::string& path = given.operands().front();
   if (path == "-") return fail_usage("standard input cannot be changed in place: give the filter's file");
   if (auto apart = check_not_input(path, std::span(given.operands()).subspan(1)); !apart) return failed(apart.error());
-  return open_file(path);
+  return open_file(given, path);
 }
 
-outcome<filter_edit> filter_edit::open_file(const std::string& path) {
+outcome<filter_edit> filter_edit::open_file(const options& given, const std::string& path) {
   auto lock = file_lock::take(path);
   if (!lock) return failed(lock.error());
-  const auto header = read_header(path.c_str());
-  if (!header) return fail_file(path, header.error());
-  auto filter = any_filter::load(path.c_str());
-  if (!filter) return fail_file(path, filter.error());
-  return filter_edit(std::move(*lock), {path, std::move(*filter), *header, size_of_file(path)});
+  auto opened = load_filter(given, path);
+  if (!opened) return failed(opened.error());
+  return filter_edit(std::move(*lock), std::move(*opened));
 }
 
 outcome<digest_stream> filter_edit::keys(const options& given) const {
@@ -42,8 +40,9 @@ outcome<digest_stream> filter_edit::keys(const options& given) const {
 
 outcome<void> filter_edit::save() const {
   if (auto same = lock_.check_path(); !same) return same;
-  const save_options how{.codec = opened_.header.codec, .replace = true, .text = opened_.header.text};
-  if (auto saved = opened_.filter.save(name().c_str(), how); !saved) return fail_file(name(), saved.error());
+  const save_options how{.codec = opened_.codec, .replace = true};
+  const auto saved = formats::save(opened_.filter, *opened_.form, name().c_str(), how);
+  if (!saved) return fail_file(name(), saved.error());
   return {};
 }
 

@@ -28,10 +28,11 @@ class filter_edit {
  public:
   static outcome<filter_edit> open(const options& given);
   // The file with this name.
-  static outcome<filter_edit> open_file(const std::string& path);
+  static outcome<filter_edit> open_file(const options& given, const std::string& path);
 
   [[nodiscard]] any_filter& filter() { return opened_.filter; }
   [[nodiscard]] const any_filter& filter() const { return opened_.filter; }
+  [[nodiscard]] const formats::format& format() const { return *opened_.form; }
   [[nodiscard]] const std::string& name() const { return opened_.name; }
   [[nodiscard]] outcome<hasher> hash(const options& given) const { return hasher_of(given, opened_); }
   [[nodiscard]] outcome<digest_stream> keys(const options& given) const;

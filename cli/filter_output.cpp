@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "cli/format_choice.hpp"
 #include "cli/output.hpp"
 
 namespace bloomery::cli {
@@ -24,7 +25,7 @@ outcome<void> check_output(const options& given) {
   if (path.empty()) return fail_usage("give the file to write: -o FILE, or -o - for standard output");
   if (path == "-") {
     if (given.has(flag::json)) return fail_usage("--json and -o - would both write to standard output: give a file");
-    if (given.text(flag::format) != "text" && isatty(STDOUT_FILENO) == 1) {
+    if (output_format(given).name != "text" && isatty(STDOUT_FILENO) == 1) {
       return fail_usage("-o -: a terminal cannot show a binary filter: redirect it, or give --format text");
     }
     return {};
@@ -57,14 +58,18 @@ outcome<void> check_not_input(const std::string& path, std::span<const std::stri
   return {};
 }
 
-outcome<void> save_filter(const options& given, const any_filter& filter) {
+outcome<void> save_filter(const options& given, const any_filter& filter, const formats::format* otherwise) {
   const auto codec = codec_id(given.text(flag::compress, "none"));
   if (!codec) return fail_parameter(codec.error());
-  const save_options how{
-      .codec = *codec, .replace = given.has(flag::force), .text = given.text(flag::format) == "text"};
+  const auto taken = format_options_of(given);
+  if (!taken) return failed(taken.error());
+  const formats::format& form = output_format(given, otherwise);
+  const save_options how{.codec = *codec, .replace = given.has(flag::force)};
   const std::string path(given.text(flag::output));
   if (path != "-") {
-    if (auto saved = filter.save(path.c_str(), how); !saved) return fail_file(path, saved.error());
+    if (auto saved = formats::save(filter, form, path.c_str(), how, *taken); !saved) {
+      return fail_file(path, saved.error());
+    }
     return {};
   }
   output out;
@@ -73,7 +78,7 @@ outcome<void> save_filter(const options& given, const any_filter& filter) {
     if (out.is_broken()) return fail(errc::io, "cannot write");
     return {};
   };
-  const auto saved = filter.save_to(byte_sink(to_output), how);
+  const auto saved = formats::save_to(filter, form, byte_sink(to_output), how, *taken);
   if (auto done = out.flush(); !done) return done;  // says why a write failed
   if (!saved) return fail_file("standard output", saved.error());
   return {};

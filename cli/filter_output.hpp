@@ -6,6 +6,7 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
+#include <bloomery/formats.hpp>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -25,7 +26,8 @@ outcome<void> check_not_input(const std::string& path, std::span<const std::stri
 // Whether both names lead to the same file; "-" is standard input.
 bool is_same_file(const std::string& a, const std::string& b);
 
-outcome<void> save_filter(const options& given, const any_filter& filter);
+// In the format of --format or --to, else in `otherwise`, else as a native file.
+outcome<void> save_filter(const options& given, const any_filter& filter, const formats::format* otherwise = nullptr);
 
 // 0 for standard output.
 std::uint64_t size_of_file(std::string_view path);

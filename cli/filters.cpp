@@ -1,11 +1,12 @@
 #include "cli/filters.hpp"
 
 #include <fmt/core.h>
-#include <sys/stat.h>
 
 #include <algorithm>
 #include <string_view>
 
+#include "cli/digests.hpp"
+#include "cli/format_choice.hpp"
 #include "cli/numbers.hpp"
 
 namespace bloomery::cli {
@@ -26,31 +27,31 @@ std::vector<std::byte> from_hex(std::string_view text, std::size_t size) {
   return key;
 }
 
-// Pipes cannot be mapped and cannot be read twice: once into memory, then as bytes.
-outcome<opened_filter> open_stream(const std::string& name, const char* path, const load_options& how) {
-  const auto read = read_filter(path);
-  if (!read) return fail_file(name, read.error());
-  const auto header = read_header_bytes(read->bytes());
-  if (!header) return fail_file(name, header.error());
-  auto filter = any_filter::load_bytes(read->bytes(), how);
-  if (!filter) return fail_file(name, filter.error());
-  return opened_filter{name, std::move(*filter), *header, read->bytes().size()};
+outcome<opened_filter> open_in(const options& given, const std::string& path, bool in_memory) {
+  const auto taken = format_options_of(given);
+  if (!taken) return failed(taken.error());
+  const formats::open_options how{.from = given.text(flag::from),
+                                  .format = *taken,
+                                  .load = {.trust = given.has(flag::trust)},
+                                  .in_memory = in_memory};
+  const std::string name = path == "-" ? "standard input" : path;
+  auto opened = formats::open(path == "-" ? "/dev/stdin" : path.c_str(), how);
+  if (!opened) return fail_file(name, opened.error());
+  return opened_filter{
+      name,         std::move(opened->filter), opened->form, opened->header.value_or(file_header{}), opened->size_bytes,
+      opened->codec};
 }
 
 }  // namespace
 
 outcome<opened_filter> open_filter(const options& given, const std::string& path) {
-  const load_options how{.trust = given.has(flag::trust)};
-  if (path == "-") return open_stream("standard input", "/dev/stdin", how);
-  struct stat status {};
-  if (stat(path.c_str(), &status) == 0 && !S_ISREG(status.st_mode) && !S_ISDIR(status.st_mode)) {
-    return open_stream(path, path.c_str(), how);
-  }
-  const auto header = read_header(path.c_str());
-  if (!header) return fail_file(path, header.error());
-  auto filter = any_filter::open(path.c_str(), how);
-  if (!filter) return fail_file(path, filter.error());
-  return opened_filter{path, std::move(*filter), *header, static_cast<std::uint64_t>(status.st_size)};
+  return open_in(given, path, false);
+}
+
+outcome<opened_filter> load_filter(const options& given, const std::string& path) { return open_in(given, path, true); }
+
+result<void> ask(const any_filter& filter, key_chunk& chunk) {
+  return with_digests(chunk, filter.digest_bits(), [&](auto all) { return filter.may_contain(all, chunk.mask); });
 }
 
 outcome<std::vector<std::byte>> read_secret(const std::string& path, std::size_t size) {

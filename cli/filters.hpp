@@ -3,6 +3,7 @@
 
 #include <bloomery/any_filter.hpp>
 #include <bloomery/file/header.hpp>
+#include <bloomery/formats.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include <vector>
 
 #include "cli/flags.hpp"
+#include "cli/keys.hpp"
 #include "cli/problem.hpp"
 
 namespace bloomery::cli {
@@ -18,12 +20,17 @@ namespace bloomery::cli {
 struct opened_filter {
   std::string name;  // for messages
   any_filter filter;
-  file_header header;
+  const formats::format* form = nullptr;
+  file_header header{};  // of a native file
   std::uint64_t file_bytes = 0;
+  std::uint32_t codec = codec_none;
 };
 
-// Memory-mapped where that is possible. "-" is standard input. Knows --trust.
+// In any format, told by its content or --from. Memory-mapped where that is possible. "-" is standard input. Knows
+// --trust.
 outcome<opened_filter> open_filter(const options& given, const std::string& path);
+// The same in memory, all of it checked, so that it can be changed.
+outcome<opened_filter> load_filter(const options& given, const std::string& path);
 
 // The hash of an opened filter, with the secret of --key-file where it is keyed.
 outcome<hasher> hasher_of(const options& given, const opened_filter& opened);
@@ -31,11 +38,8 @@ outcome<hasher> hasher_of(const options& given, const opened_filter& opened);
 // A secret key of `size` bytes: the file holds just these bytes, or the same in hexadecimal and white space behind.
 outcome<std::vector<std::byte>> read_secret(const std::string& path, std::size_t size);
 
-// Asks a batch of whichever width the filter takes.
-template <class Stream>
-result<void> ask(const any_filter& filter, const Stream& stream, std::span<std::uint64_t> mask) {
-  return stream.is_wide() ? filter.may_contain(stream.wide(), mask) : filter.may_contain(stream.narrow(), mask);
-}
+// Asks for the keys of a chunk, by digests of whichever width the filter takes; the answers come into its mask.
+result<void> ask(const any_filter& filter, key_chunk& chunk);
 inline bool bit_of(std::span<const std::uint64_t> mask, std::size_t index) {
   return (mask[index / 64] >> (index % 64) & 1U) != 0;
 }

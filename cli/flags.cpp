@@ -4,6 +4,7 @@
 #include <getopt.h>
 
 #include <algorithm>
+#include <bloomery/formats.hpp>
 #include <bloomery/hash/hasher.hpp>
 
 #include "cli/kind_table.hpp"
@@ -56,14 +57,20 @@ constexpr std::array rows = {
              "secret key of a keyed hash: its raw bytes, or the same in hexadecimal", on_key_readers, hashing},
     // output
     flag_row{flag::output, "output", "o", type::file, "FILE", "",
-             "file to write; - is standard output", on_build | on_merge, flag_group::output},
+             "file to write; - is standard output", on_build | on_merge | on_convert, flag_group::output},
     flag_row{flag::force, "force", "", type::none, "", "",
-             "replace the output file if it exists", on_build | on_merge, flag_group::output},
+             "replace the output file if it exists", on_build | on_merge | on_convert, flag_group::output},
     flag_row{flag::compress, "compress", "", type::choice, "CODEC", "none zstd gzip",
-             "compress the file; a compressed filter is loaded into memory, not mapped", on_build | on_merge, flag_group::output},
-    flag_row{flag::format, "format", "", type::choice, "FORMAT", "native text",
-             "native: the binary file; text: the same in lines of text, for copy and paste", on_build | on_merge, flag_group::output},
+             "compress the file; a compressed filter is loaded into memory, not mapped", on_build | on_merge | on_convert, flag_group::output},
+    flag_row{flag::format, "format", "", type::format_name, "FORMAT", "",
+             "write the file of this product; see 'bloomery formats' (default: native; merge keeps that of its first input)", on_build | on_merge, flag_group::output},
+    flag_row{flag::to, "to", "", type::format_name, "FORMAT", "",
+             "format to write; see 'bloomery formats'", on_convert, flag_group::output},
+    flag_row{flag::form, "form", "", type::choice, "FORM", "binary json",
+             "format bits-and-blooms: how the file is written; binary without it", on_build | on_merge | on_convert, flag_group::output},
     // selection
+    flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
+             "the filter is in this format; told by its content without it", on_openers, selection},
     flag_row{flag::invert, "invert-match", "v", type::none, "", "",
              "print the lines that are surely absent", on_query, selection},
     flag_row{flag::count, "count", "c", type::none, "", "",
@@ -131,13 +138,13 @@ constexpr std::array rows = {
     flag_row{flag::json, "json", "", type::none, "", "",
              "print one JSON object on standard output", on_all & ~on_help, general},
     flag_row{flag::quiet, "quiet", "q", type::none, "", "",
-             "say nothing but errors; the exit code answers", on_key_readers | on_merge, general},
+             "say nothing but errors; the exit code answers", on_key_readers | on_merge | on_convert, general},
     flag_row{flag::progress, "progress", "", type::none, "", "",
              "show progress on standard error even if that is no terminal", on_key_readers | on_demo | on_bench, general},
     flag_row{flag::no_progress, "no-progress", "", type::none, "", "",
              "show no progress", on_key_readers | on_demo | on_bench, general},
     flag_row{flag::color, "color", "", type::choice, "WHEN", "auto always never",
-             "colours: on a terminal, always or never; NO_COLOR is honoured", on_info | on_plan | on_verify | on_kinds | on_hashes | on_demo | on_bench, general},
+             "colours: on a terminal, always or never; NO_COLOR is honoured", on_info | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench, general},
     flag_row{flag::jobs, "jobs", "j", type::positive, "N", "",
              "number of threads (default: all processors); the result does not depend on it", on_key_readers | on_demo | on_bench, general},
     flag_row{flag::help, "help", "h", type::none, "", "",
@@ -163,6 +170,12 @@ std::vector<std::string_view> names_of_kinds() {
 std::vector<std::string_view> names_of_hashes() {
   std::vector<std::string_view> names;
   for_each_type(hash_list{}, [&](auto tag) { names.push_back(decltype(tag)::type::info.name); });
+  return names;
+}
+
+std::vector<std::string_view> names_of_formats() {
+  std::vector<std::string_view> names;
+  for (const formats::format* form : formats::list()) names.push_back(form->name);
   return names;
 }
 
@@ -252,6 +265,7 @@ std::string_view group_title(flag_group group) {
 std::vector<std::string_view> words_of(const flag_row& row) {
   if (row.type == type::kind_name) return names_of_kinds();
   if (row.type == type::hash_name) return names_of_hashes();
+  if (row.type == type::format_name) return names_of_formats();
   if (row.type == type::layout || row.type == type::mode) return words_of_kinds(row.type);
   return words_in(row.choices);
 }
@@ -311,6 +325,7 @@ outcome<void> options::convert(const flag_row& row, value& to) {
     case type::choice:
     case type::kind_name:
     case type::hash_name:
+    case type::format_name:
       return check_word(row, to.text, words_of(row));
   }
   return {};

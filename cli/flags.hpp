@@ -45,7 +45,12 @@ inline constexpr verb_set on_dedup = 1U << 11U;
 inline constexpr verb_set on_merge = 1U << 12U;
 inline constexpr verb_set on_bench = 1U << 13U;
 inline constexpr verb_set on_help = 1U << 14U;
+inline constexpr verb_set on_formats = 1U << 15U;
+inline constexpr verb_set on_convert = 1U << 16U;
 inline constexpr verb_set on_all = ~verb_set{0};
+// The verbs that open a filter which is there.
+inline constexpr verb_set on_openers =
+    on_query | on_info | on_verify | on_add | on_remove | on_count | on_merge | on_convert;
 inline constexpr verb_set on_key_readers = on_build | on_query | on_verify | on_add | on_remove | on_count | on_dedup;
 
 enum class flag : std::uint8_t {
@@ -67,7 +72,10 @@ enum class flag : std::uint8_t {
   seed,
   key_file,
   compress,
-  format,  //
+  format,
+  to,
+  from,
+  form,  //
   invert,
   count,
   mark,
@@ -110,22 +118,23 @@ enum class flag : std::uint8_t {
 };
 
 enum class value_type : std::uint8_t {
-  none,       // a switch
-  text,       // anything
-  file,       // a path; completions offer files
-  count,      // a whole number, 0 or more
-  positive,   // a whole number, 1 or more
-  bytes,      // a size
-  fpr,        // above 0 and below 1
-  share,      // 0 or more
-  real,       // above 0
-  seed,       // any 64-bit number
-  character,  // one byte, or \t \0 \n \\ .
-  choice,     // one of the words in `choices`
-  kind_name,  // one of kinds.hpp
-  hash_name,  // one of hash/list.hpp
-  layout,     // what the kind knows; words are those of all kinds
-  mode,       // the same
+  none,         // a switch
+  text,         // anything
+  file,         // a path; completions offer files
+  count,        // a whole number, 0 or more
+  positive,     // a whole number, 1 or more
+  bytes,        // a size
+  fpr,          // above 0 and below 1
+  share,        // 0 or more
+  real,         // above 0
+  seed,         // any 64-bit number
+  character,    // one byte, or \t \0 \n \\ .
+  choice,       // one of the words in `choices`
+  kind_name,    // one of kinds.hpp
+  hash_name,    // one of hash/list.hpp
+  layout,       // what the kind knows; words are those of all kinds
+  mode,         // the same
+  format_name,  // one of src/formats/formats.hpp
 };
 
 enum class flag_group : std::uint8_t { size, hashing, output, selection, keys, general, count_ };

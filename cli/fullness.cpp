@@ -20,6 +20,7 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
     out.keys = static_cast<std::uint64_t>(estimated + 0.5);
     return out;
   }
+  if (!stats.promise_known) return out;
   out.countable = kind.exact || kind.grows || stats.fill < countable_fill;
   // What was counted is never too much. An estimate is off by a few times the square root of what it estimates, at
   // most, as long as the filter is not far beyond its capacity.
@@ -29,6 +30,11 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
                                          : estimated > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
   out.overfull = beyond && stats.fpr_now > stats.promised_fpr;
   return out;
+}
+
+std::string promise_text(const filter_stats& stats) {
+  if (!stats.promise_known) return "promised: unknown, the file does not say";
+  return fmt::format("promised {}", percent(stats.promised_fpr));
 }
 
 std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of) {

@@ -22,6 +22,9 @@ struct fullness {
 
 fullness fullness_of(const kind_info& kind, const filter_stats& stats);
 
+// "promised 1.00 %", or that nobody knows.
+std::string promise_text(const filter_stats& stats);
+
 // "it holds about 3,000 keys and was made for 1,000: build it again with -n 3000, which takes ..."
 std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of);
 

@@ -93,6 +93,7 @@ struct key_chunk {
   // Digests of the keys, where a digest_stream made them: of one width.
   std::vector<std::uint64_t> narrow;
   std::vector<digest128> wide;
+  std::vector<digest256> widest;
 
   // For the work that a verb gives to the threads: what to print, and numbers or bits of its own.
   std::string text;

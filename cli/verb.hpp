@@ -43,9 +43,11 @@ struct verb {
 extern const verb add_verb;
 extern const verb bench_verb;
 extern const verb build_verb;
+extern const verb convert_verb;
 extern const verb count_verb;
 extern const verb dedup_verb;
 extern const verb demo_verb;
+extern const verb formats_verb;
 extern const verb hashes_verb;
 extern const verb help_verb;
 extern const verb info_verb;

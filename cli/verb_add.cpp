@@ -7,6 +7,7 @@
 #include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
 #include "cli/fullness.hpp"
+#include "cli/json_values.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -31,7 +32,7 @@ outcome<tally> insert_all(const options& given, filter_edit& edit) {
     if (!more) return failed(more.error());
     if (!*more) return so_far;
     const auto changed =
-        stream->is_wide() ? edit.filter().insert(stream->wide()) : edit.filter().insert(stream->narrow());
+        with_digests(stream->chunk(), stream->digest_bits(), [&](auto all) { return edit.filter().insert(all); });
     if (!changed) return fail_file(edit.name(), changed.error());
     so_far.keys_read += stream->size();
     so_far.keys_inserted += *changed;
@@ -45,22 +46,22 @@ std::string summary(const filter_edit& edit, const tally& added, const filter_st
   const kind_info& kind = edit.filter().info();
   if (kind.exact) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
   out.append(fmt::format("; holds about {}", number_of(fullness_of(kind, stats).keys, "key")));
-  if (!kind.grows) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
-  return out.append(fmt::format("; FPR now {}, promised {}", percent(stats.fpr_now), percent(stats.promised_fpr)));
+  if (!kind.grows && stats.promise_known) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
+  return out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
 }
 
 nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, const filter_stats& stats) {
   nlohmann::ordered_json out;
   out["file"] = edit.name();
+  out["format"] = edit.format().name;
   out["kind"] = edit.filter().info().name;
   out["keys_read"] = added.keys_read;
   out["keys_inserted"] = added.keys_inserted;
   out["keys"] = fullness_of(edit.filter().info(), stats).keys;
-  out["capacity_keys"] =
-      edit.filter().info().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(stats.capacity_keys);
+  out["capacity_keys"] = capacity_of(edit.filter(), stats);
   out["file_bytes"] = size_of_file(edit.name());
   out["memory_bytes"] = stats.memory_bytes;
-  out["fpr_promised"] = stats.promised_fpr;
+  out["fpr_promised"] = promise_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;

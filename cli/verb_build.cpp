@@ -7,6 +7,9 @@
 
 #include "cli/builder.hpp"
 #include "cli/filter_output.hpp"
+#include "cli/format_choice.hpp"
+#include "cli/fullness.hpp"
+#include "cli/json_values.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -19,7 +22,8 @@ namespace build_parts {
 
 void warn_if_overfull(const options& given, const built& made, const filter_stats& stats) {
   const kind_info& kind = made.filter.info();
-  if (kind.grows || kind.expires || made.keys_inserted <= stats.capacity_keys || stats.fpr_now <= stats.promised_fpr)
+  if (kind.grows || kind.expires || !stats.promise_known || made.keys_inserted <= stats.capacity_keys ||
+      stats.fpr_now <= stats.promised_fpr)
     return;
   // What was read, not what was inserted: in a filter that is too full, hardly an insert changes anything any more.
   warn(given,
@@ -29,16 +33,23 @@ void warn_if_overfull(const options& given, const built& made, const filter_stat
                    percent(stats.promised_fpr), made.keys_read));
 }
 
+// The kind, and the format where it is another product's.
+std::string what_text(const options& given, const built& made) {
+  const formats::format& form = output_format(given);
+  if (form.is_native()) return std::string(made.filter.info().name);
+  return fmt::format("{} of {}", made.filter.info().name, form.name);
+}
+
 std::string summary(const options& given, const built& made, const filter_stats& stats) {
   const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
   const double keys = static_cast<double>(made.keys_inserted == 0 ? 1 : made.keys_inserted);
-  std::string out = fmt::format("{}: {}, {} read, {} inserted, {}", given.text(flag::output), made.filter.info().name,
+  std::string out = fmt::format("{}: {}, {} read, {} inserted, {}", given.text(flag::output), what_text(given, made),
                                 number_of(made.keys_read, "key"), with_commas(made.keys_inserted),
                                 exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   out.append(fmt::format(", {:.2f} bits per key", static_cast<double>(stats.memory_bytes) * 8.0 / keys));
   if (!made.filter.info().exact) {
-    out.append(fmt::format("; FPR now {}, promised {} at {}", percent(stats.fpr_now), percent(stats.promised_fpr),
-                           number_of(stats.capacity_keys, "key")));
+    out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
+    if (stats.promise_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
   }
   return out;
 }
@@ -46,6 +57,7 @@ std::string summary(const options& given, const built& made, const filter_stats&
 nlohmann::ordered_json as_json(const options& given, const built& made, const filter_stats& stats) {
   nlohmann::ordered_json out;
   out["file"] = given.text(flag::output);
+  out["format"] = output_format(given).name;
   out["kind"] = made.filter.info().name;
   out["keys_read"] = made.keys_read;
   if (made.keys_different) {
@@ -53,14 +65,13 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
     out["keys_different_exact"] = made.different_exact;
   }
   out["keys_inserted"] = made.keys_inserted;
-  out["capacity_keys"] =
-      made.filter.info().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(stats.capacity_keys);
+  out["capacity_keys"] = capacity_of(made.filter, stats);
   out["file_bytes"] = size_of_file(given.text(flag::output));
   out["memory_bytes"] = stats.memory_bytes;
   out["bits_per_key"] = made.keys_inserted == 0 ? nlohmann::ordered_json(nullptr)
                                                 : nlohmann::ordered_json(static_cast<double>(stats.memory_bytes) * 8.0 /
                                                                          static_cast<double>(made.keys_inserted));
-  out["fpr_promised"] = stats.promised_fpr;
+  out["fpr_promised"] = promise_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;
@@ -96,6 +107,7 @@ constexpr std::array examples = {
     example{"bloomery build -o ids.bloom --kind bitmap --u64 ids.txt", "integers, exactly"},
     example{"bloomery build -o users.bloom --key-file secret.key users.txt",
             "with a secret, for keys that others choose"},
+    example{"bloomery build -o blocklist.bloom --format dcso -p 0.1% domains.txt", "as another product would"},
 };
 
 }  // namespace build_parts
@@ -121,7 +133,10 @@ const verb build_verb = {
         "their keys wait in memory as 8 bytes each whatever --mem says, and nothing can be added later.\n\n"
         "The kind is blocked unless --kind says otherwise, "
         "or bloom where blocked would be more than 25 % larger or would not fit. "
-        "Input packed with gzip or zstd is unpacked. "
+        "Input packed with gzip or zstd is unpacked.\n\n"
+        "With --format the file is that of another product ('bloomery formats' lists them), with its kind, hash and "
+        "sizes: byte for byte what that product makes of the same keys, where it always makes the same. "
+        "Without -p its own default rate holds.\n\n"
         "The same keys and options give the same file, whatever -j. FILE appears whole or not at all.",
     .examples = build_parts::examples,
     .exit_codes = "0: built; 2: error, and FILE is as it was",

@@ -32,7 +32,7 @@ outcome<approx_start> continue_state(const options& given, const std::string& pa
   if (given.has(flag::capacity) || given.has(flag::fpr) || given.has(flag::hash) || given.has(flag::seed)) {
     return fail_usage(fmt::format("{} has its own size, rate and hash: leave -n, -p, --hash and --seed out", path));
   }
-  auto edit = filter_edit::open_file(path);
+  auto edit = filter_edit::open_file(given, path);
   if (!edit) return failed(edit.error());
   const auto hash = edit->hash(given);
   if (!hash) return failed(hash.error());

@@ -11,6 +11,7 @@
 #include "cli/chart.hpp"
 #include "cli/filters.hpp"
 #include "cli/fullness.hpp"
+#include "cli/json_values.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
@@ -56,10 +57,10 @@ nlohmann::ordered_json as_json(const report& of) {
   nlohmann::ordered_json out;
   const file_header& header = of.opened.header;
   out["file"] = of.opened.name;
-  out["format"] = header.text ? "text" : "native";
-  out["file_version"] = header.version;
+  out["format"] = of.opened.form->name;
+  if (of.opened.form->is_native()) out["file_version"] = header.version;
   out["file_bytes"] = of.opened.file_bytes;
-  out["compression"] = codec_name(header.codec);
+  out["compression"] = codec_name(of.opened.codec);
   out["kind"] = of.kind().name;
   for (const named_value& value : of.opened.filter.describe()) {
     if (value.name.empty()) continue;
@@ -77,15 +78,14 @@ nlohmann::ordered_json as_json(const report& of) {
                       ? nlohmann::ordered_json(nullptr)
                       : nlohmann::ordered_json(fmt::format("{:016x}", of.opened.filter.hash().key_id));
   out["digest_bits"] = of.opened.filter.digest_bits();
-  out["capacity_keys"] =
-      of.kind().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(of.stats.capacity_keys);
+  out["capacity_keys"] = capacity_of(of.opened.filter, of.stats);
   out["keys"] = of.stats.keys.keys;
   out["keys_exact"] = of.stats.keys.exact;
   out["estimated_keys"] = of.stats.estimated_keys;
   out["fill"] = of.stats.fill;
   if (of.stats.saturated) out["saturated"] = *of.stats.saturated;
   if (of.stats.window) out["window"] = as_json(*of.stats.window);
-  out["fpr_promised"] = of.stats.promised_fpr;
+  out["fpr_promised"] = promise_of(of.stats);
   out["fpr_now"] = of.stats.fpr_now;
   out["overfull"] = of.full.overfull;
   out["advice"] = of.advice();
@@ -99,9 +99,13 @@ void add_line(std::string& out, std::string_view name, std::string_view value) {
 
 std::string file_text(const report& of) {
   const file_header& header = of.opened.header;
-  std::string out = fmt::format("{}, {} version {}", exact_size(of.opened.file_bytes),
-                                header.text ? "text form of" : "native", header.version);
-  if (header.codec != codec_none) out.append(fmt::format(", {}", codec_name(header.codec)));
+  std::string out = exact_size(of.opened.file_bytes);
+  if (of.opened.form->is_native()) {
+    out.append(fmt::format(", {} version {}", header.text ? "text form of" : "native", header.version));
+  } else {
+    out.append(fmt::format(", format {}: {}", of.opened.form->name, of.opened.form->summary));
+  }
+  if (of.opened.codec != codec_none) out.append(fmt::format(", {}", codec_name(of.opened.codec)));
   return out;
 }
 
@@ -152,13 +156,18 @@ std::string as_text(const report& of, const painter& paint) {
   if (of.stats.window) {
     add_line(out, "window", window_text(*of.stats.window));
     add_line(out, "covered now", covered_text(*of.stats.window));
+  } else if (!of.stats.promise_known) {
+    add_line(out, "capacity", "unknown: the file does not say");
   } else if (!of.kind().grows) {
     const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
   }
   add_line(out, "fill", percent(of.stats.fill));
   if (of.stats.saturated) add_line(out, "saturated", saturated_text(*of.stats.saturated));
-  add_line(out, "FPR promised", of.kind().exact ? "0 (exact)" : rate_text(of.stats.promised_fpr));
+  add_line(out, "FPR promised",
+           !of.stats.promise_known ? "unknown: the file does not say"
+           : of.kind().exact       ? "0 (exact)"
+                                   : rate_text(of.stats.promised_fpr));
   add_line(out, "FPR now", of.kind().exact ? "0 (exact)" : rate_text(of.stats.fpr_now));
   add_line(out, "memory", exact_size(of.stats.memory_bytes));
   for (const std::string& text : of.advice()) {
@@ -266,7 +275,8 @@ const verb info_verb = {
     .summary = "say what a filter is and how full it is",
     .usage = "[OPTIONS] FILE...",
     .description =
-        "Says what each FILE is: kind and parameters, hash, keys in it (exact, or estimated after a merge), capacity, "
+        "Says what each FILE is, in any format that 'bloomery formats' lists: kind and parameters, hash, keys in it "
+        "(exact, or estimated after a merge), capacity, "
         "fill, false-positive rate promised and now, memory and file size, "
         "and whether it holds more keys than it was made for. "
         "Several files give one block each, or with --json one object a line.\n\n"

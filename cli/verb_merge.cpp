@@ -11,7 +11,9 @@
 #include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
 #include "cli/filters.hpp"
+#include "cli/format_choice.hpp"
 #include "cli/fullness.hpp"
+#include "cli/json_values.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -22,6 +24,7 @@ namespace merge_parts {
 
 struct merged {
   any_filter filter;
+  const formats::format* form = nullptr;  // of the first
   std::vector<std::string> names{};
   std::vector<std::uint64_t> factors{};  // by which each was folded; 1: not at all
 
@@ -38,6 +41,10 @@ std::string hash_text(const hash_spec& hash) {
 outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
   const std::string& first = so_far.names.front();
   const any_filter& filter = so_far.filter;
+  if (filter.info().id != next.filter.info().id && filter.info().name == next.filter.info().name) {
+    return fail_text(fmt::format("{} is in format {}, {} in format {}: only filters of one product can be merged",
+                                 first, so_far.form->name, next.name, next.form->name));
+  }
   if (filter.info().id != next.filter.info().id) {
     return fail_text(fmt::format("{} is of kind {}, {} of kind {}: only filters of one kind can be merged", first,
                                  filter.info().name, next.name, next.filter.info().name));
@@ -153,6 +160,9 @@ outcome<void> join(const options& given, merged& so_far, const opened_filter& ne
   return {};
 }
 
+// Another product's filters are merged into one of theirs; native ones become a native file, in text or not as asked.
+const formats::format* kept_format(const merged& made) { return made.form->is_native() ? nullptr : made.form; }
+
 // One after the other, so that no more than two are in memory.
 outcome<merged> merge_all(const options& given) {
   std::optional<merged> so_far;
@@ -168,7 +178,7 @@ outcome<merged> merge_all(const options& given) {
     }
     auto own = next->filter.is_mapped() ? next->filter.clone() : result<any_filter>(std::move(next->filter));
     if (!own) return fail_file(next->name, own.error());
-    so_far = merged{std::move(*own), {next->name}, {1}};
+    so_far = merged{std::move(*own), next->form, {next->name}, {1}};
   }
   return std::move(*so_far);
 }
@@ -181,8 +191,9 @@ std::string summary(const options& given, const merged& made, const filter_stats
       number_of(fullness_of(made.filter.info(), stats).keys, "key"),
       exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   if (!made.filter.info().exact) {
-    out.append(fmt::format("; fill {}; FPR now {}, promised {} at {}", percent(stats.fill), percent(stats.fpr_now),
-                           percent(stats.promised_fpr), number_of(stats.capacity_keys, "key")));
+    out.append(
+        fmt::format("; fill {}; FPR now {}, {}", percent(stats.fill), percent(stats.fpr_now), promise_text(stats)));
+    if (stats.promise_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
   }
   return out;
 }
@@ -195,14 +206,14 @@ nlohmann::ordered_json as_json(const options& given, const merged& made, const f
   for (std::size_t i = 0; i < made.names.size(); ++i) {
     out["inputs"].push_back({{"file", made.names[i]}, {"folded", made.factors[i]}});
   }
+  out["format"] = output_format(given, kept_format(made)).name;
   out["kind"] = made.filter.info().name;
   out["keys"] = fullness_of(made.filter.info(), stats).keys;
   out["keys_exact"] = made.filter.info().exact;
-  out["capacity_keys"] =
-      made.filter.info().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(stats.capacity_keys);
+  out["capacity_keys"] = capacity_of(made.filter, stats);
   out["file_bytes"] = size_of_file(given.text(flag::output));
   out["memory_bytes"] = stats.memory_bytes;
-  out["fpr_promised"] = stats.promised_fpr;
+  out["fpr_promised"] = promise_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;
@@ -239,7 +250,7 @@ outcome<int> run(const options& given) {
   if (*lock) {
     if (auto same = (*lock)->check_path(); !same) return failed(same.error());
   }
-  if (auto saved = save_filter(given, made->filter); !saved) return failed(saved.error());
+  if (auto saved = save_filter(given, made->filter, kept_format(*made)); !saved) return failed(saved.error());
   for (std::size_t i = 0; i < made->names.size(); ++i) {
     if (made->factors[i] != 1)
       note(given, fmt::format("folded {} {} times", made->names[i], with_commas(made->factors[i])));

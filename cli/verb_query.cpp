@@ -39,8 +39,7 @@ struct selection {
 // Done by the threads: asks for the keys of a chunk, counts those that may be present and writes the lines to print.
 void answer(const opened_filter& opened, const selection& what, char terminator, key_chunk& chunk) {
   chunk.mask.resize(mask_words(chunk.size()));
-  const auto asked = opened.filter.digest_bits() == 128 ? opened.filter.may_contain(chunk.wide, chunk.mask)
-                                                        : opened.filter.may_contain(chunk.narrow, chunk.mask);
+  const auto asked = ask(opened.filter, chunk);
   if (!asked) return chunk.fail(fail_file(opened.name, asked.error()).value());
   const auto records = chunk.records();
   for (std::size_t i = 0; i < records.size(); ++i) {

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "cli/fullness.hpp"
+#include "cli/json_values.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/terminal.hpp"
@@ -19,6 +21,7 @@ namespace verify_parts {
 nlohmann::ordered_json as_json(const findings& found, const opened_filter& opened) {
   nlohmann::ordered_json out;
   out["filter"] = opened.name;
+  out["format"] = opened.form->name;
   out["kind"] = opened.filter.info().name;
   out["holds"] = found.holds();
   out["keys"] = found.keys;
@@ -36,12 +39,11 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   out["fpr_high"] = found.high;
   out["confidence"] = findings::confidence;
   out["tolerance"] = findings::tolerance;
-  out["fpr_promised"] = found.stats.promised_fpr;
+  out["fpr_promised"] = promise_of(found.stats);
   out["fpr_expected_now"] = found.stats.fpr_now;
   out["fpr_holds"] = found.rate_holds();
   out["keys_in_filter"] = found.full.keys;
-  out["capacity_keys"] =
-      opened.filter.info().grows ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(found.stats.capacity_keys);
+  out["capacity_keys"] = capacity_of(opened.filter, found.stats);
   out["overfull"] = found.full.overfull;
   out["advice"] = advice_on(found, opened);
   return out;
@@ -58,9 +60,8 @@ std::string as_text(const findings& found, const opened_filter& opened, const pa
   }
   out.append(fmt::format("{}  false positives  {} of {}: {}\n", verdict(found.rate_holds()), with_commas(found.hits),
                          number_of(found.probes, "absent key"), percent(found.rate())));
-  out.append(fmt::format("          between {} and {} with 99 % confidence; promised {}, expected now {}\n",
-                         percent(found.low), percent(found.high), percent(found.stats.promised_fpr),
-                         percent(found.stats.fpr_now)));
+  out.append(fmt::format("          between {} and {} with 99 % confidence; {}, expected now {}\n", percent(found.low),
+                         percent(found.high), promise_text(found.stats), percent(found.stats.fpr_now)));
   if (found.not_absent != 0) {
     out.append(
         fmt::format("          {} of the absent keys are keys and were left out\n", with_commas(found.not_absent)));

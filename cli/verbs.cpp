@@ -10,21 +10,23 @@ namespace bloomery::cli {
 namespace {
 
 constexpr std::array list = {
-    &build_verb,   //
-    &add_verb,     //
-    &remove_verb,  //
-    &query_verb,   //
-    &count_verb,   //
-    &merge_verb,   //
-    &dedup_verb,   //
-    &info_verb,    //
-    &verify_verb,  //
-    &plan_verb,    //
-    &kinds_verb,   //
-    &hashes_verb,  //
-    &bench_verb,   //
-    &demo_verb,    //
-    &help_verb,    //
+    &build_verb,    //
+    &add_verb,      //
+    &remove_verb,   //
+    &query_verb,    //
+    &count_verb,    //
+    &merge_verb,    //
+    &convert_verb,  //
+    &dedup_verb,    //
+    &info_verb,     //
+    &verify_verb,   //
+    &plan_verb,     //
+    &kinds_verb,    //
+    &formats_verb,  //
+    &hashes_verb,   //
+    &bench_verb,    //
+    &demo_verb,     //
+    &help_verb,     //
 };
 
 // Optimal string alignment: insertions, deletions, replacements and swaps of neighbours.

@@ -27,8 +27,7 @@ constexpr std::size_t shown_bytes = 200;
 // Asks for all keys of a chunk; the answers come to the front of its mask, which is left empty when that fails.
 bool ask_chunk(const opened_filter& opened, key_chunk& chunk, std::size_t more_words) {
   chunk.mask.assign(mask_words(chunk.size()) + more_words, 0);
-  const auto asked = opened.filter.digest_bits() == 128 ? opened.filter.may_contain(chunk.wide, chunk.mask)
-                                                        : opened.filter.may_contain(chunk.narrow, chunk.mask);
+  const auto asked = ask(opened.filter, chunk);
   if (asked) return true;
   chunk.mask.clear();
   chunk.fail(fail_file(opened.name, asked.error()).value());
@@ -106,8 +105,10 @@ class probe_batch {
       if (!seen.contains(seen_keys::print(key))) keys.push_back(key);
     }
     std::vector<std::uint64_t> mask(mask_words(keys.size()));
-    const auto asked =
-        opened_->filter.digest_bits() == 128 ? ask_as<digest128>(keys, mask) : ask_as<std::uint64_t>(keys, mask);
+    const unsigned bits = opened_->filter.digest_bits();
+    const auto asked = bits == 256   ? ask_as<digest256>(keys, mask)
+                       : bits == 128 ? ask_as<digest128>(keys, mask)
+                                     : ask_as<std::uint64_t>(keys, mask);
     if (!asked) return fail(asked.error());
     return counted{keys.size(), hits_in(mask, keys.size())};
   }
@@ -118,7 +119,9 @@ class probe_batch {
   template <class Digest>
   result<void> ask_as(std::span<const std::string_view> keys, std::span<std::uint64_t> mask) const {
     std::vector<Digest> digests(keys.size());
-    if constexpr (sizeof(Digest) == 16) {
+    if constexpr (sizeof(Digest) == 32) {
+      hash_.digests_widest(keys, digests);
+    } else if constexpr (sizeof(Digest) == 16) {
       hash_.digests_wide(keys, digests);
     } else {
       hash_.digests(keys, digests);

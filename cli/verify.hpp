@@ -39,7 +39,9 @@ struct findings {
     return probes == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(probes);
   }
   [[nodiscard]] bool keys_hold() const { return missing == 0; }
-  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * stats.promised_fpr); }
+  // What the rate is held against: what was promised, or where nobody knows that, what the fill makes of it.
+  [[nodiscard]] double rate_wanted() const { return stats.promise_known ? stats.promised_fpr : stats.fpr_now; }
+  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * rate_wanted()); }
   [[nodiscard]] bool holds() const { return keys_hold() && rate_holds(); }
 };
 

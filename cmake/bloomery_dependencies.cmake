@@ -43,3 +43,7 @@ macro(bloomery_find_codecs_dependencies)
   bloomery_find_dependency(zstd HEADER zstd.h LIBRARY zstd)
   bloomery_find_dependency(zlib HEADER zlib.h LIBRARY z)
 endmacro()
+
+macro(bloomery_find_formats_dependencies)
+  bloomery_find_dependency(zlib HEADER zlib.h LIBRARY z)
+endmacro()

@@ -12,8 +12,8 @@
 //     auto again = bloomery::any_filter::open("seen.bloom");   // memory-mapped where the file allows
 //
 // A program of many files may compile the code of all kinds once: all of them with BLOOMERY_ANY_FILTER_LINKED defined, and
-// one of them with #include <bloomery/any_filter_models.hpp>. Then only that one file can call own(), and the others are
-// compiled without the kinds: include <bloomery/kinds.hpp> where their list is needed.
+// one of them with #include <bloomery/any_filter_models.hpp>. Then own() needs <bloomery/any_filter_model.hpp>, and the
+// others are compiled without the kinds: include <bloomery/kinds.hpp> where their list is needed.
 #pragma once
 
 #include <bloomery/core/type_list.hpp>
@@ -39,11 +39,13 @@ struct filter_stats {
   std::uint64_t memory_bytes = 0;
   std::optional<std::uint64_t> saturated{};  // counters that are stuck; only for kinds that have such
   std::optional<window_state> window{};      // what is covered; only for kinds that expire
+  // False: the file does not say for how many keys and for which rate it was made. Both are 0 then.
+  bool promise_known = true;
 };
 
 namespace detail {
 
-// What stands behind any_filter: see any_filter_models.hpp.
+// What stands behind any_filter: see any_filter_model.hpp, and formats.hpp for filters of other products.
 struct filter_model {
   filter_model() = default;
   filter_model(const filter_model&) = delete;
@@ -61,6 +63,12 @@ struct filter_model {
                                    std::span<std::uint64_t> mask) const noexcept = 0;
   virtual result<void> may_contain(std::span<const digest128> digests,
                                    std::span<std::uint64_t> mask) const noexcept = 0;
+  // Only filters of another product take these.
+  virtual result<std::uint64_t> insert_widest(std::span<const digest256> /*digests*/) noexcept { return not_256(); }
+  virtual result<void> may_contain_widest(std::span<const digest256> /*digests*/,
+                                          std::span<std::uint64_t> /*mask*/) const noexcept {
+    return not_256();
+  }
   virtual result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept = 0;
   virtual result<void> count(std::span<const std::uint64_t> digests,
                              std::span<std::uint64_t> counts) const noexcept = 0;
@@ -77,6 +85,9 @@ struct filter_model {
                                           const save_options& options) const noexcept = 0;
   [[nodiscard]] virtual result<void> save_to(const byte_sink& sink, const hash_spec& hash,
                                              const save_options& options) const noexcept = 0;
+
+ private:
+  static failure not_256() noexcept { return fail(errc::unsupported, "this filter takes no 256-bit digests"); }
 };
 
 }  // namespace detail
@@ -91,6 +102,11 @@ class any_filter {
                                   std::span<std::uint64_t> digests, unsigned threads = 0) noexcept;
   template <filter_kind K>
   static result<any_filter> own(K filter, const hash_spec& hash) noexcept;
+  // What is no kind of ours: a filter of another product (formats.hpp).
+  static any_filter adopt(std::unique_ptr<detail::filter_model> model, const hash_spec& hash) noexcept {
+    return {std::move(model), hash};
+  }
+  [[nodiscard]] const detail::filter_model& model() const noexcept { return *self_; }
 
   // Into memory, everything checked; or mapped, chunks checked when they are first touched (and loaded where the file
   // cannot be mapped: compressed, text, or a kind that is unpacked).
@@ -115,11 +131,12 @@ class any_filter {
   // as it is for stats(), unless the file is trusted.
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept { return self_->bytes(); }
 
-  // How many digests changed something. Digests are 64 or 128 bits wide, as digest_bits() says. A kind with an end fails with
+  // How many digests changed something. Digests are 64, 128 or 256 bits wide, as digest_bits() says. A kind with an end fails with
   // errc::full at the first digest that does not fit: number[0] keys are in the filter, number[1] digests were taken. A kind
   // that holds a key so often and no more fails with errc::too_many_copies: it holds number[0] of that one already.
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept { return self_->insert(digests); }
+  result<std::uint64_t> insert(std::span<const digest256> digests) noexcept { return self_->insert_widest(digests); }
   // Bit i of the mask answers digest i; the mask holds mask_words(digests.size()) words.
   result<void> may_contain(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
@@ -128,6 +145,10 @@ class any_filter {
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept {
     if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
     return self_->may_contain(digests, mask);
+  }
+  result<void> may_contain(std::span<const digest256> digests, std::span<std::uint64_t> mask) const noexcept {
+    if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
+    return self_->may_contain_widest(digests, mask);
   }
   // How many of the digests were there and are erased, one occurrence of each; kinds that do not erase refuse.
   result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept { return self_->erase(digests); }

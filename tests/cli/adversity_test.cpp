@@ -59,9 +59,9 @@ TEST_F(Adversity, AnEmptyFilterIsSaid) {
 
 TEST_F(Adversity, OtherFilesAreNotFilters) {
   write("bad", numbers(1, 1000));
-  expect_bad_filter_briefly("is not a Bloomery filter: it starts with ");
+  expect_bad_filter_briefly("is not a filter in any known format: it starts with ");
   write("bad", std::string("\x1f\x8b\x08\x00", 4) + std::string(400, 'x'));
-  expect_bad_filter("is not a Bloomery filter: it starts with ");
+  expect_bad_filter("is not a filter in any known format: it starts with ");
 }
 
 TEST_F(Adversity, AFilterCutAtAnySixteenthIsSaid) {

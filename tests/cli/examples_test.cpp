@@ -26,7 +26,8 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
          {"logs", ".zfunc", ".config/fish/completions", ".local/share/bash-completion/completions"}) {
       std::filesystem::create_directories(path(folder));
     }
-    for (const char* name : {"urls.txt", "users.txt", "huge.txt", "a.txt", "words.txt"}) write(name, numbers(1, 500));
+    for (const char* name : {"urls.txt", "users.txt", "huge.txt", "a.txt", "words.txt", "domains.txt"})
+      write(name, numbers(1, 500));
     for (const char* name : {"today.txt", "new.txt", "ids.txt"}) write(name, numbers(400, 900));
     write("other.txt", numbers(5000, 9000));
     for (const char* name : {"gone.txt", "redeemed.txt"}) write(name, numbers(1, 3));
@@ -38,6 +39,7 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
       build(std::string(name) + ".bloom", numbers(1, 1000), {"-n", "2000"});
     }
     build("ids.bloom", numbers(1, 1000), {"--kind", "bitmap", "--u64"});
+    build("blocklist.bloom", numbers(1, 1000), {"--format", "dcso"});
     for (const char* name : {"coupons.bloom", "words.bloom"}) build(name, numbers(1, 1000), {"--kind", "counting"});
   }
 

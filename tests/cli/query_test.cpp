@@ -131,10 +131,10 @@ TEST_F(Query, WrongFilesAreNamedWithWhatIsWrong) {
   expect_error(
       {"query", "newer"},
       "bloomery: newer: was written by a newer Bloomery (file version 2, this one reads up to 1): update Bloomery");
-  for (const auto& [file, part] :
-       std::vector<std::pair<std::string, std::string>>{{"text", "is not a Bloomery filter: it starts with \"hello"},
-                                                        {"longer", "something was appended"},
-                                                        {"header", "its header is damaged"}}) {
+  for (const auto& [file, part] : std::vector<std::pair<std::string, std::string>>{
+           {"text", "is not a filter in any known format: it starts with \"hello"},
+           {"longer", "something was appended"},
+           {"header", "its header is damaged"}}) {
     const ran result = run({"query", file});
     EXPECT_EQ(result.code, 2) << file;
     EXPECT_EQ(lines_in(result.err), 1U) << result.err;

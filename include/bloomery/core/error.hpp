@@ -72,6 +72,10 @@ enum class errc : std::uint16_t {
   bad_shard,
   two_shard_sets,
   shard_alone,
+  unknown_format,
+  no_format,
+  several_formats,
+  not_in_format,
   count_
 };
 
@@ -148,6 +152,10 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "shard {t}",
       "there would be two sets of shards with this name, of {0} and of {1}: remove one of them, or use another name",
       "is shard {t} of a filter and knows nothing of the keys of the others: give the whole set",
+      "there is no format '{t}': see 'bloomery formats'",
+      "is not a filter in any known format: it starts with {t}",
+      "may be a filter in any of these formats: {t}; say which with --from",
+      "is not a filter in format {t}",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

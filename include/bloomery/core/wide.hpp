@@ -30,4 +30,14 @@ constexpr std::uint64_t mix64(std::uint64_t x) noexcept {
   return x;
 }
 
+// The x of which this is the mix64.
+constexpr std::uint64_t unmix64(std::uint64_t x) noexcept {
+  x ^= x >> 33U;
+  x *= 0x9cb4b2f8129337dbULL;
+  x ^= x >> 33U;
+  x *= 0x4f74430c22a54005ULL;
+  x ^= x >> 33U;
+  return x;
+}
+
 }  // namespace bloomery

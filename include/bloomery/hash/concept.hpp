@@ -11,6 +11,7 @@
 // function.
 #pragma once
 
+#include <array>
 #include <bloomery/core/wide.hpp>
 #include <compare>
 #include <concepts>
@@ -24,6 +25,12 @@ struct digest128 {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
   friend constexpr bool operator==(const digest128&, const digest128&) = default;
+};
+
+// Four words, for the one product whose filters want them (bits-and-blooms).
+struct digest256 {
+  std::array<std::uint64_t, 4> word{};
+  friend constexpr bool operator==(const digest256&, const digest256&) = default;
 };
 
 struct hash_info {
@@ -49,6 +56,13 @@ template <class H>
 concept wide_hash_function = hash_function<H> && requires(const H hash, const void* bytes, std::size_t size) {
   { hash.wide(bytes, size) }
   noexcept->std::same_as<digest128>;
+};
+
+// And of 256 bits `digest256 widest(const void*, std::size_t) const`.
+template <class H>
+concept widest_hash_function = hash_function<H> && requires(const H hash, const void* bytes, std::size_t size) {
+  { hash.widest(bytes, size) }
+  noexcept->std::same_as<digest256>;
 };
 
 // Hashes that take an integer key from a register, with the value that its 8 little-endian bytes have.

@@ -56,6 +56,7 @@ struct hash_operations {
   void (*digests)(const void* state, std::span<const std::string_view> keys, std::uint64_t* out) noexcept;
   void (*digests_wide)(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept;
   void (*digests_u64)(const void* state, std::span<const std::uint64_t> keys, std::uint64_t* out) noexcept;
+  void (*digests_widest)(const void* state, std::span<const std::string_view> keys, digest256* out) noexcept;
 };
 
 template <hash_function H>
@@ -65,6 +66,16 @@ digest128 wide_or_widened(const H& hash, const void* bytes, std::size_t size) no
   } else {
     const std::uint64_t low = digest_bytes(hash, bytes, size);
     return {.low = low, .high = mix64(low ^ 0x9e3779b97f4a7c15ULL)};
+  }
+}
+
+template <hash_function H>
+digest256 widest_or_widened(const H& hash, const void* bytes, std::size_t size) noexcept {
+  if constexpr (widest_hash_function<H>) {
+    return hash.widest(bytes, size);
+  } else {
+    const digest128 wide = wide_or_widened(hash, bytes, size);
+    return {{wide.low, wide.high, mix64(wide.low ^ wide.high), mix64(wide.low + wide.high)}};
   }
 }
 
@@ -89,6 +100,10 @@ struct hash_functions {
   static void digests_wide(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept {
     const H hash = self(state);
     for (const auto key : keys) *out++ = wide_or_widened(hash, key.data(), key.size());
+  }
+  static void digests_widest(const void* state, std::span<const std::string_view> keys, digest256* out) noexcept {
+    const H hash = self(state);
+    for (const auto key : keys) *out++ = widest_or_widened(hash, key.data(), key.size());
   }
   static void digests_u64(const void* state, std::span<const std::uint64_t> keys, std::uint64_t* out) noexcept {
     const H hash = self(state);
@@ -117,6 +132,7 @@ inline constexpr hash_operations operations_of = {
     .digests = hash_functions<H>::digests,
     .digests_wide = hash_functions<H>::digests_wide,
     .digests_u64 = hash_functions<H>::digests_u64,
+    .digests_widest = hash_functions<H>::digests_widest,
 };
 
 }  // namespace detail
@@ -178,6 +194,10 @@ class hasher {
   }
   void digests_wide(std::span<const std::string_view> keys, std::span<digest128> out) const noexcept {
     operations_->digests_wide(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
+  }
+  // The hash must have 256 bits (murmur3-x64-128, for filters of bits-and-blooms).
+  void digests_widest(std::span<const std::string_view> keys, std::span<digest256> out) const noexcept {
+    operations_->digests_widest(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
   }
   // Integers, each hashed as 8 little-endian bytes.
   void digests(std::span<const std::uint64_t> keys, std::span<std::uint64_t> out) const noexcept {

@@ -33,27 +33,29 @@ struct murmur3_x64_128 {
   // {h1, h2} of the published function.
   [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
     const auto* at = static_cast<const std::byte*>(bytes);
-    std::uint64_t h1 = seed;
-    std::uint64_t h2 = seed;
-    std::size_t left = size;
-    for (; left >= 16; left -= 16, at += 16) {
-      h1 ^= scramble_1(load_le<std::uint64_t>(at));
-      h1 = (std::rotl(h1, 27) + h2) * 5 + 0x52dce729U;
-      h2 ^= scramble_2(load_le<std::uint64_t>(at + 8));
-      h2 = (std::rotl(h2, 31) + h1) * 5 + 0x38495ab5U;
+    digest128 h = blocks(at, size / 16);
+    at += size / 16 * 16;
+    const std::size_t left = size % 16;
+    const std::uint64_t high = left > 8 ? load_partial_le(at + 8, left - 8) : 0;
+    return finish(h, load_partial_le(at, left < 8 ? left : 8), high, size);
+  }
+
+  // {h1, h2} of the key, then {h1, h2} of the key with a byte 01 behind it: what bits-and-blooms makes of a key.
+  [[nodiscard]] digest256 widest(const void* bytes, std::size_t size) const noexcept {
+    const auto* at = static_cast<const std::byte*>(bytes);
+    digest128 h = blocks(at, size / 16);
+    at += size / 16 * 16;
+    const std::size_t left = size % 16;
+    std::uint64_t low = load_partial_le(at, left < 8 ? left : 8);
+    std::uint64_t high = left > 8 ? load_partial_le(at + 8, left - 8) : 0;
+    const digest128 first = finish(h, low, high, size);
+    (left < 8 ? low : high) |= std::uint64_t{1} << (8U * (left % 8U));
+    if (left == 15) {  // the byte makes a whole block
+      h = with_block(h, low, high);
+      low = high = 0;
     }
-    // A half of the tail without bytes is zero, and scrambling zero gives zero.
-    if (left > 8) h2 ^= scramble_2(load_partial_le(at + 8, left - 8));
-    if (left > 0) h1 ^= scramble_1(load_partial_le(at, left < 8 ? left : 8));
-    h1 ^= size;
-    h2 ^= size;
-    h1 += h2;
-    h2 += h1;
-    h1 = mix64(h1);
-    h2 = mix64(h2);
-    h1 += h2;
-    h2 += h1;
-    return {.low = h1, .high = h2};
+    const digest128 second = finish(h, low, high, size + 1);
+    return {{first.low, first.high, second.low, second.high}};
   }
 
  private:
@@ -61,6 +63,33 @@ struct murmur3_x64_128 {
   static constexpr std::uint64_t c2 = 0x4cf5ad432745937fULL;
   static constexpr std::uint64_t scramble_1(std::uint64_t k) noexcept { return std::rotl(k * c1, 31) * c2; }
   static constexpr std::uint64_t scramble_2(std::uint64_t k) noexcept { return std::rotl(k * c2, 33) * c1; }
+
+  static constexpr digest128 with_block(digest128 h, std::uint64_t low, std::uint64_t high) noexcept {
+    h.low ^= scramble_1(low);
+    h.low = (std::rotl(h.low, 27) + h.high) * 5 + 0x52dce729U;
+    h.high ^= scramble_2(high);
+    h.high = (std::rotl(h.high, 31) + h.low) * 5 + 0x38495ab5U;
+    return h;
+  }
+  [[nodiscard]] digest128 blocks(const std::byte* at, std::size_t count) const noexcept {
+    digest128 h{seed, seed};
+    for (; count != 0; --count, at += 16) {
+      h = with_block(h, load_le<std::uint64_t>(at), load_le<std::uint64_t>(at + 8));
+    }
+    return h;
+  }
+  // A half of the tail without bytes is zero, and scrambling zero gives zero.
+  static constexpr digest128 finish(digest128 h, std::uint64_t low, std::uint64_t high, std::size_t size) noexcept {
+    h.high ^= scramble_2(high) ^ size;
+    h.low ^= scramble_1(low) ^ size;
+    h.low += h.high;
+    h.high += h.low;
+    h.low = mix64(h.low);
+    h.high = mix64(h.high);
+    h.low += h.high;
+    h.high += h.low;
+    return h;
+  }
 };
 
 struct murmur3_x86_32 {

@@ -1,0 +1,21 @@
+// cli/format_choice.hpp: which format options ask for, and the parameters of formats.
+//
+// A parameter of a format is a member of formats::format_options, an option in the flag table with the same name, and a
+// line in format_choice.cpp.
+#pragma once
+
+#include <bloomery/formats.hpp>
+
+#include "cli/flags.hpp"
+#include "cli/problem.hpp"
+
+namespace bloomery::cli {
+
+// The parameters as they were given. Those that none of the formats in question takes are refused: of --format, --to and
+// --from, where they are given.
+outcome<formats::format_options> format_options_of(const options& given);
+
+// The format to be written: of --format or --to, else `otherwise`, else native.
+const formats::format& output_format(const options& given, const formats::format* otherwise = nullptr);
+
+}  // namespace bloomery::cli

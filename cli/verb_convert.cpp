@@ -1,0 +1,93 @@
+// bloomery convert: the same filter in another format.
+#include <fmt/core.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cli/filter_output.hpp"
+#include "cli/filters.hpp"
+#include "cli/format_choice.hpp"
+#include "cli/messages.hpp"
+#include "cli/numbers.hpp"
+#include "cli/output.hpp"
+#include "cli/verb.hpp"
+
+namespace bloomery::cli {
+namespace convert_parts {
+
+std::string_view hash_name(const hash_spec& spec) {
+  const hash_info* info = find_hash(spec.id);
+  return info == nullptr ? "another hash" : info->name;
+}
+
+// "kind blocked and hash xxh3", "format dcso and hash fnv1"
+std::string bits_of(const opened_filter& opened) {
+  const bool ours = opened.form->is_native();
+  return fmt::format("{} {} with {}", ours ? "kind" : "format", ours ? opened.filter.info().name : opened.form->name,
+                     hash_name(opened.filter.hash()));
+}
+
+// Why the bits of one say nothing to the other, and what to do.
+failed refuse(const opened_filter& opened, const formats::format& to) {
+  std::string theirs(to.is_native() ? "a native file" : to.name);
+  if (to.hash != nullptr) {
+    if (const auto spec = to.hash({})) theirs.append(fmt::format(" with {}", hash_name(*spec)));
+  }
+  return fail_file(opened.name,
+                   fmt::format("cannot become {}: its bits were set by {}, and {} sets other bits for the same keys. "
+                               "A filter does not give its keys back: build it again from them with "
+                               "'bloomery build --format {} -o FILE KEYFILES'",
+                               to.name, bits_of(opened), theirs, to.name));
+}
+
+outcome<int> run(const options& given) {
+  if (given.operands().size() != 1) return fail_usage("give one filter: bloomery convert FILE -o OUT --to FORMAT");
+  if (!given.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
+  if (auto possible = check_output(given); !possible) return failed(possible.error());
+  const std::string& path = given.operands().front();
+  const auto opened = open_filter(given, path);
+  if (!opened) return failed(opened.error());
+  const formats::format& to = output_format(given);
+  if (!to.writes) return fail_usage(fmt::format("files in format {} can be read, not written", to.name));
+  if (!formats::holds(to, opened->filter)) return refuse(*opened, to);
+  if (auto saved = save_filter(given, opened->filter); !saved) return failed(saved.error());
+  if (given.has(flag::json)) {
+    output out;
+    out.write_json({{"file", given.text(flag::output)},
+                    {"format", to.name},
+                    {"from", opened->form->name},
+                    {"file_bytes", size_of_file(given.text(flag::output))}});
+    if (auto done = out.flush(); !done) return failed(done.error());
+  } else {
+    note(given, fmt::format("{}: {}, from {}, {}", given.text(flag::output), to.name, opened->form->name,
+                            exact_size(size_of_file(given.text(flag::output)))));
+  }
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery convert seen.bloom -o seen.txt --to text", "a native file as lines of text"},
+    example{"bloomery convert blocklist.bloom -o blocklist.bloom.gz --to dcso --compress gzip",
+            "a file of DCSO's bloom, packed as its --gzip wants it"},
+};
+
+}  // namespace convert_parts
+
+const verb convert_verb = {
+    .name = "convert",
+    .alias = "",
+    .bit = on_convert,
+    .summary = "write a filter in another format",
+    .usage = "[OPTIONS] FILE -o OUT --to FORMAT",
+    .description =
+        "Writes the filter FILE, of whichever format, to OUT in format FORMAT. "
+        "That is possible where both mean the same bits: native and text, packed and not. "
+        "Other products set other bits for the same key, because they hash it otherwise or choose its bits otherwise: "
+        "then convert says why not. A filter does not give its keys back, so what helps is to build it again from "
+        "them, with build --format.",
+    .examples = convert_parts::examples,
+    .exit_codes = "0: written; 2: error, such as formats that have no bits in common, and OUT is as it was",
+    .run = convert_parts::run,
+};
+
+}  // namespace bloomery::cli

@@ -1,0 +1,255 @@
+// formats.hpp: filter files of other products: what a file is, asking it, writing it, making a new one.
+//
+//     #include <bloomery/formats.hpp>                      // link bloomery::all, or bloomery::formats
+//
+//     auto opened = bloomery::formats::open("blocklist.bloom");          // any product's file, told by its content
+//     if (!opened) return fail(opened.error());
+//     auto hash = bloomery::hasher::make(opened->filter.hash());         // that product's hash
+//     opened->filter.may_contain(digests, mask);                         // answers as that product does
+//
+//     auto made = bloomery::formats::make("dcso", {.keys = 1000, .fpr = 0.01});
+//     made->insert(digests);
+//     auto saved = bloomery::formats::save(*made, *bloomery::formats::find("dcso"), "blocklist.bloom");
+//
+// A file of another product becomes an any_filter: its bits, that product's probe rule and that product's hash. It is
+// asked, filled, merged and counted as every other filter, but it is saved in a format of its own: a native file would
+// say that one of our kinds had set the bits. `format` is one line of the list; `list()` gives them all, `native` and
+// `text` (file/text.hpp) first.
+//
+// Detection. A format says of the first bytes and the size of a file whether it can be one of its own: by a signature,
+// or because every size in its header fits the size of the file exactly. Two that fit are an error that names both;
+// `from` decides. Formats that nearly any bytes fit (certainty::weak) are never chosen by themselves.
+//
+// Files are mapped where they lie and asked there. A filter that is to be changed is loaded into memory (`in_memory`).
+// Nothing is allocated before the sizes in the header were compared with what is there.
+#pragma once
+
+#include <array>
+#include <bloomery/any_filter.hpp>
+#include <bloomery/file/codec.hpp>
+#include <bloomery/file/foreign.hpp>
+#include <bloomery/file/input.hpp>
+#include <bloomery/file/load.hpp>
+#include <bloomery/file/mapping.hpp>
+#include <bloomery/file/output.hpp>
+#include <bloomery/file/save.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <utility>
+
+namespace bloomery::formats {
+
+// What a format's files do not carry, or what their writers may choose, as words. Empty: the format's own default.
+// `format::options` names those that a format takes; the others are nothing to it.
+struct format_options {
+  std::string_view form{};  // bits-and-blooms: binary, json
+};
+
+// The bytes of a file, mapped or in memory, on their way into a filter that keeps them.
+class source_bytes {
+ public:
+  source_bytes() noexcept = default;
+  explicit source_bytes(file_mapping mapping) noexcept : mapping_(std::move(mapping)), mapped_(true) {}
+  explicit source_bytes(file_bytes owned) noexcept : owned_(std::move(owned)) {}
+
+  static result<source_bytes> make(std::uint64_t size_bytes, const memory_hooks* memory = nullptr) noexcept {
+    auto buffer = aligned_buffer::make(size_bytes, "the filter", memory);
+    if (!buffer) return fail(buffer.error());
+    return source_bytes(file_bytes{std::move(*buffer), static_cast<std::size_t>(size_bytes)});
+  }
+
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
+    return mapped_ ? mapping_.bytes() : owned_.bytes();
+  }
+  [[nodiscard]] bool is_mapped() const noexcept { return mapped_; }
+  // The same bytes, for writing; empty where they are mapped.
+  [[nodiscard]] std::span<std::byte> writable() noexcept {
+    return mapped_ ? std::span<std::byte>{} : owned_.buffer.bytes().first(owned_.size);
+  }
+  [[nodiscard]] const memory_hooks* memory() const noexcept { return owned_.buffer.hooks(); }
+
+ private:
+  file_mapping mapping_;
+  file_bytes owned_;
+  bool mapped_ = false;
+};
+
+// What a format is shown of a file.
+struct sight {
+  std::span<const std::byte> first{};         // at least sight_bytes of it, or all
+  std::optional<std::uint64_t> size_bytes{};  // not known of a pipe
+};
+inline constexpr std::size_t sight_bytes = 4096;
+
+enum class certainty : std::uint8_t {
+  no,         // it is none of ours
+  weak,       // nothing speaks against it, but hardly anything does against any file: only when it is asked for
+  fits,       // every size in the header fits the size of the file
+  signature,  // it says so itself
+};
+struct sighting {
+  certainty sure = certainty::no;
+  std::uint64_t limit_bytes = no_limit;  // how long such a file is, as far as its header says; more is not read
+};
+
+struct format {
+  std::string_view name;     // as given to --format, --from and --to
+  std::string_view summary;  // one line for `bloomery formats`
+  bool writes = false;       // all are read and asked
+  bool merges = false;
+  bool gzip = false;           // the product packs whole files with gzip, too
+  std::string_view options{};  // the members of format_options that it takes, separated by blanks
+
+  // The rest is empty for `native` and `text`, which any_filter reads and writes itself.
+  const kind_info* kind = nullptr;  // what `make` makes
+  sighting (*look)(const sight& seen) noexcept = nullptr;
+  result<any_filter> (*open)(source_bytes source, const format_options& options) noexcept = nullptr;
+  // The hash that `make` will want, and the size that it will have: digest_bits among it.
+  result<hash_spec> (*hash)(const format_options& options) noexcept = nullptr;
+  result<size_plan> (*plan)(const filter_params& params, const format_options& options) noexcept = nullptr;
+  result<any_filter> (*make)(const filter_params& params, const format_options& options) noexcept = nullptr;
+  // Whether the bits of a filter are of this format, so that it can be saved in it.
+  bool (*holds)(const any_filter& filter) noexcept = nullptr;
+  // Only for such.
+  result<void> (*save)(const any_filter& filter, const byte_sink& sink,
+                       const format_options& options) noexcept = nullptr;
+
+  [[nodiscard]] bool is_native() const noexcept { return open == nullptr; }
+};
+
+// Filters that no native file holds have kinds with ids from here on.
+inline constexpr std::uint32_t first_foreign_id = 0x10000;
+
+std::span<const format* const> list() noexcept;
+// nullptr when there is none.
+const format* find(std::string_view name) noexcept;
+inline result<const format*> find_or_fail(std::string_view name) noexcept {
+  if (const format* found = find(name)) return found;
+  return fail(errc::unknown_format, name);
+}
+
+// What a file is, by its first bytes (sight_bytes of them, or all there are) and its size: one format, or an error that
+// says what it looks like, or which two it may be.
+result<const format*> detect(const sight& seen) noexcept;
+
+struct open_options {
+  std::string_view from{};  // the name of the format; empty: by content
+  format_options format{};
+  load_options load{};
+  bool in_memory = false;  // nothing stays mapped: the filter can be changed
+};
+
+struct opened {
+  any_filter filter;
+  const format* form = nullptr;
+  std::uint64_t size_bytes = 0;         // of the file
+  std::uint32_t codec = codec_none;     // inside a native file, around another
+  std::optional<file_header> header{};  // of a native file
+};
+
+namespace detail {
+
+// Where a stream of unknown length is to end, by its first bytes.
+result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept;
+// A file of another product, unpacked where it is packed.
+result<opened> open_foreign(const format& form, source_bytes source, const open_options& how) noexcept;
+result<void> save_foreign(const any_filter& filter, const format& form, const byte_sink& sink, const save_options& how,
+                          const format_options& options) noexcept;
+
+inline result<const format*> chosen(const sight& seen, const open_options& how) noexcept {
+  return how.from.empty() ? detect(seen) : find_or_fail(how.from);
+}
+
+inline result<opened> open_native(const format& form, std::span<const std::byte> bytes,
+                                  const open_options& how) noexcept {
+  auto header = read_header_bytes(bytes);
+  if (!header) return fail(header.error());
+  auto filter = any_filter::load_bytes(bytes, how.load);
+  if (!filter) return fail(filter.error());
+  return opened{std::move(*filter), &form, bytes.size(), header->codec, *header};
+}
+
+inline result<opened> open_native(const format& form, const char* path, std::uint64_t size_bytes,
+                                  const open_options& how) noexcept {
+  auto header = read_header(path);
+  if (!header) return fail(header.error());
+  auto filter = how.in_memory ? any_filter::load(path, how.load) : any_filter::open(path, how.load);
+  if (!filter) return fail(filter.error());
+  return opened{std::move(*filter), &form, size_bytes, header->codec, *header};
+}
+
+}  // namespace detail
+
+// A file that was read into memory.
+inline result<opened> open_bytes(file_bytes bytes, const open_options& how = {}) noexcept {
+  const auto form = detail::chosen({bytes.bytes(), bytes.size}, how);
+  if (!form) return fail(form.error());
+  if ((*form)->is_native()) return detail::open_native(**form, bytes.bytes(), how);
+  return detail::open_foreign(**form, source_bytes(std::move(bytes)), how);
+}
+
+// A file, pipe or device.
+inline result<opened> open(const char* path, const open_options& how = {}) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  if (!file->is_regular()) {
+    auto read = bloomery::detail::read_stream(
+        *file, how.load.memory, how.load.max_bytes,
+        [&](std::span<const std::byte> first) { return detail::stream_limit(first, how.from); });
+    if (!read) return fail(read.error());
+    return open_bytes(std::move(*read), how);
+  }
+  std::array<std::byte, sight_bytes> first{};
+  const auto seen = std::span(first).first(file->size_bytes() < first.size() ? file->size_bytes() : first.size());
+  if (auto done = file->read_at(0, seen); !done) return fail(done.error());
+  const auto form = detail::chosen({seen, file->size_bytes()}, how);
+  if (!form) return fail(form.error());
+  if ((*form)->is_native()) return detail::open_native(**form, path, file->size_bytes(), how);
+  if (seen.empty()) return detail::open_foreign(**form, source_bytes(), how);
+  auto mapping = file_mapping::open(path);
+  if (!mapping) return fail(mapping.error());
+  return detail::open_foreign(**form, source_bytes(std::move(*mapping)), how);
+}
+
+// Whether a filter can be saved in a format. Other hashes and other rules set other bits for the same keys, and a filter
+// does not give its keys back: what was built for one format is rarely of another.
+inline bool holds(const format& form, const any_filter& filter) noexcept {
+  if (form.is_native()) return filter.info().id < first_foreign_id;
+  return form.holds != nullptr && form.holds(filter);
+}
+
+// A new, empty filter of another product, sized as that product would.
+result<any_filter> make(std::string_view name, const filter_params& params,
+                        const format_options& options = {}) noexcept;
+
+// Writes a filter in a format; an error where its bits are not of that format (see holds).
+inline result<void> save_to(const any_filter& filter, const format& form, const byte_sink& sink,
+                            const save_options& how = {}, const format_options& options = {}) noexcept {
+  if (form.is_native()) {
+    save_options native = how;
+    native.text = form.name == "text";
+    return filter.save_to(sink, native);
+  }
+  return detail::save_foreign(filter, form, sink, how, options);
+}
+
+inline result<void> save(const any_filter& filter, const format& form, const char* path, const save_options& how = {},
+                         const format_options& options = {}) noexcept {
+  if (!holds(form, filter)) return fail(errc::not_in_format, form.name);
+  if (form.is_native()) {
+    save_options native = how;
+    native.text = form.name == "text";
+    return filter.save(path, native);
+  }
+  auto file = output_file::open(path, how.replace);
+  if (!file) return fail(file.error());
+  bloomery::detail::buffered_output buffered(*file);
+  if (auto done = detail::save_foreign(filter, form, byte_sink(buffered), how, options); !done) return done;
+  if (auto done = buffered.flush(); !done) return done;
+  return file->commit();
+}
+
+}  // namespace bloomery::formats

@@ -1,0 +1,175 @@
+#include "src/formats/formats.hpp"
+
+#include <algorithm>
+
+#include "src/formats/gzip.hpp"
+
+namespace bloomery::formats {
+namespace {
+
+sighting look_native(const sight& seen) noexcept {
+  const std::size_t magic = std::min(seen.first.size(), file_magic.size());
+  if (magic == 0 || !bloomery::detail::starts_with(seen.first, file_magic.substr(0, magic))) return {};
+  // What is wrong with it is for the loader to say; a stream is read no further than its header says.
+  const auto header = bloomery::detail::decode_header_area(seen.first, seen.first.size());
+  return {certainty::signature, header ? header->file_bytes() : no_limit};
+}
+
+sighting look_text(const sight& seen) noexcept {
+  return {is_text_form(seen.first) ? certainty::signature : certainty::no, no_limit};
+}
+
+sighting look_at(const format& form, const sight& seen) noexcept {
+  if (form.name == native_format.name) return look_native(seen);
+  if (form.name == text_format.name) return look_text(seen);
+  return form.look(seen);
+}
+
+// What each format says of a file: of what is packed in it, where the format allows that.
+class looks {
+ public:
+  explicit looks(const sight& seen) noexcept {
+    std::array<std::byte, sight_bytes> front{};
+    sight inside;
+    if (is_gzip(seen.first)) {
+      inside.first = std::span<const std::byte>(front).first(gunzip_front(seen.first, front));
+      // All of a short file.
+      if (inside.first.size() < front.size() && seen.size_bytes == seen.first.size()) {
+        inside.size_bytes = inside.first.size();
+      }
+    }
+    for (std::size_t i = 0; i < every_format.size(); ++i) {
+      const format& form = *every_format[i];
+      found_[i] = look_at(form, seen);
+      if (form.gzip && found_[i].sure == certainty::no && !inside.first.empty()) {
+        found_[i] = {look_at(form, inside).sure, no_limit};
+      }
+      best_ = std::max(best_, found_[i].sure);
+    }
+  }
+  [[nodiscard]] certainty best() const noexcept { return best_; }
+  [[nodiscard]] const sighting& of(std::size_t i) const noexcept { return found_[i]; }
+  // "leveldb, guava": those that are so sure.
+  [[nodiscard]] error_text names(certainty sure) const noexcept {
+    error_text out;
+    for (std::size_t i = 0; i < every_format.size(); ++i) {
+      if (found_[i].sure != sure) continue;
+      if (out.length != 0) out.append(", ");
+      out.append(every_format[i]->name);
+    }
+    return out;
+  }
+
+ private:
+  std::array<sighting, every_format.size()> found_{};
+  certainty best_ = certainty::no;
+};
+
+// What the file looks like, and which formats it may be that take no signature.
+failure no_format(const sight& seen, const looks& all) noexcept {
+  error_text what;
+  what.append(bloomery::detail::not_a_filter(seen.first).value().text_view());
+  if (all.best() == certainty::weak) {
+    what.append("; could be ");
+    what.append(all.names(certainty::weak).view());
+    what.append(": see --from");
+  }
+  return fail(errc::no_format, what.view());
+}
+
+}  // namespace
+
+const format native_format = {
+    .name = "native", .summary = "the file of Bloomery itself: every kind, checksums", .writes = true, .merges = true};
+const format text_format = {
+    .name = "text", .summary = "the same in lines of text, for copy and paste", .writes = true, .merges = true};
+
+std::span<const format* const> list() noexcept { return every_format; }
+
+const format* find(std::string_view name) noexcept {
+  for (const format* form : every_format) {
+    if (form->name == name) return form;
+  }
+  return nullptr;
+}
+
+result<const format*> detect(const sight& seen) noexcept {
+  if (seen.first.empty()) return fail(errc::empty_file, {}, {small_header_bytes});
+  const looks all(seen);
+  if (all.best() < certainty::fits) return no_format(seen, all);
+  const format* found = nullptr;
+  for (std::size_t i = 0; i < every_format.size(); ++i) {
+    if (all.of(i).sure != all.best()) continue;
+    if (found != nullptr) return fail(errc::several_formats, all.names(all.best()).view());
+    found = every_format[i];
+  }
+  return found;
+}
+
+result<any_filter> make(std::string_view name, const filter_params& params, const format_options& options) noexcept {
+  const auto form = find_or_fail(name);
+  if (!form) return fail(form.error());
+  if ((*form)->make == nullptr) return fail(errc::unsupported, "this format is not made by parameters alone");
+  return (*form)->make(params, options);
+}
+
+namespace detail {
+
+result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept {
+  if (first.empty()) return no_limit;
+  const sight seen{first, {}};
+  if (!from.empty()) {
+    const auto form = find_or_fail(from);
+    if (!form) return fail(form.error());
+    const sighting found = look_at(**form, seen);
+    return found.sure == certainty::no ? no_limit : found.limit_bytes;
+  }
+  const looks all(seen);
+  // Without its size, a stream may still turn out to be what only fits.
+  if (all.best() < certainty::fits) return no_format(seen, all);
+  std::uint64_t limit = 0;
+  for (std::size_t i = 0; i < every_format.size(); ++i) {
+    if (all.of(i).sure == all.best()) limit = std::max(limit, all.of(i).limit_bytes);
+  }
+  return limit;
+}
+
+result<opened> open_foreign(const format& form, source_bytes source, const open_options& how) noexcept {
+  const std::uint64_t size_bytes = source.bytes().size();
+  std::uint32_t codec = codec_none;
+  if (form.gzip && is_gzip(source.bytes())) {
+    auto unpacked = gunzip(source.bytes(), how.load.max_bytes, how.load.memory);
+    if (!unpacked) return fail(unpacked.error());
+    source = source_bytes(std::move(*unpacked));
+    codec = codec_gzip;
+  }
+  auto filter = form.open(std::move(source), how.format);
+  if (!filter) return fail(filter.error());
+  if (how.in_memory && filter->is_mapped()) {
+    auto copy = filter->model().clone();
+    if (!copy) return fail(copy.error());
+    filter = any_filter::adopt(std::move(*copy), filter->hash());
+  }
+  return opened{std::move(*filter), &form, size_bytes, codec, {}};
+}
+
+result<void> save_foreign(const any_filter& filter, const format& form, const byte_sink& sink, const save_options& how,
+                          const format_options& options) noexcept {
+  if (form.save == nullptr) return fail(errc::unsupported, "this format is read and not written");
+  if (!holds(form, filter)) return fail(errc::not_in_format, form.name);
+  if (how.codec == codec_none) return form.save(filter, sink, options);
+  if (how.codec != codec_gzip || !form.gzip) {
+    error_text text;
+    text.append("files in format ");
+    text.append(form.name);
+    text.append(form.gzip ? " are packed with gzip or not at all" : " are not compressed: leave --compress out");
+    return fail(errc::unsupported, text.view());
+  }
+  gzip_writer packed(sink, how.level);
+  if (auto done = form.save(filter, byte_sink(packed), options); !done) return done;
+  return packed.finish();
+}
+
+}  // namespace detail
+
+}  // namespace bloomery::formats

@@ -1,0 +1,22 @@
+// src/formats/formats.hpp: THE list of formats, one line each. A new format is its .cpp here, with `const format NAME_format`, its
+// test and its page in docs/formats, and its line below.
+//
+// What a format's .cpp is made of: foreign_bloom.hpp for the filter itself, sizes.hpp for the numbers that are asked for.
+#pragma once
+
+#include <array>
+#include <bloomery/formats.hpp>
+
+namespace bloomery::formats {
+
+extern const format native_format;
+extern const format text_format;
+extern const format dcso_format;
+
+inline constexpr std::array every_format = {
+    &native_format,  //
+    &text_format,    //
+    &dcso_format,    //
+};
+
+}  // namespace bloomery::formats

@@ -1,0 +1,151 @@
+// What the tests of formats share: golden files, keys to digests, and damage that must do no harm.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bloomery/formats.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bloomery::test {
+
+inline std::string golden(const std::string& name) {
+  std::ifstream in(std::string(BLOOMERY_GOLDEN_DIR) + "/" + name, std::ios::binary);
+  EXPECT_TRUE(in.is_open()) << name;
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return lines;
+}
+
+// "-" is the empty string.
+inline std::string from_hex(std::string_view text) {
+  std::string bytes;
+  if (text == "-") return bytes;
+  for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
+    bytes.push_back(static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16)));
+  }
+  return bytes;
+}
+
+// The fields of the lines of a .tsv, without those that begin with '#'.
+inline std::vector<std::vector<std::string>> rows_of(const std::string& text) {
+  std::vector<std::vector<std::string>> rows;
+  for (const std::string& line : lines_of(text)) {
+    if (line.empty() || line.front() == '#') continue;
+    std::vector<std::string> fields;
+    for (std::size_t at = 0; at <= line.size();) {
+      const std::size_t end = std::min(line.find('\t', at), line.size());
+      fields.push_back(line.substr(at, end - at));
+      at = end + 1;
+    }
+    rows.push_back(std::move(fields));
+  }
+  return rows;
+}
+
+inline file_bytes bytes_of(std::string_view text) {
+  auto buffer = aligned_buffer::make(text.size(), "a test");
+  EXPECT_TRUE(buffer);
+  if (!text.empty()) std::memcpy(buffer->data(), text.data(), text.size());
+  return {std::move(*buffer), text.size()};
+}
+
+inline result<formats::opened> open_text(std::string_view text, const formats::open_options& how = {}) {
+  return formats::open_bytes(bytes_of(text), how);
+}
+
+inline std::string text_of(const any_filter& filter, const formats::format& form, const save_options& how = {},
+                           const formats::format_options& options = {}) {
+  memory_sink sink;
+  const auto saved = formats::save_to(filter, form, byte_sink(sink), how, options);
+  EXPECT_TRUE(saved) << describe(saved.error()).view();
+  return {reinterpret_cast<const char*>(sink.bytes().data()), sink.bytes().size()};
+}
+
+// Keys as views of strings.
+inline std::vector<std::string_view> views_of(const std::vector<std::string>& keys) {
+  return {keys.begin(), keys.end()};
+}
+
+// Calls f with the digests of the keys, as wide as the filter takes them.
+template <class F>
+auto with_keys(const any_filter& filter, const std::vector<std::string>& keys, F&& f) {
+  const auto hash = hasher::make(filter.hash());
+  EXPECT_TRUE(hash);
+  const auto views = views_of(keys);
+  if (filter.digest_bits() == 256) {
+    std::vector<digest256> digests(keys.size());
+    hash->digests_widest(views, digests);
+    return f(std::span<const digest256>(digests));
+  }
+  if (filter.digest_bits() == 128) {
+    std::vector<digest128> digests(keys.size());
+    hash->digests_wide(views, digests);
+    return f(std::span<const digest128>(digests));
+  }
+  std::vector<std::uint64_t> digests(keys.size());
+  hash->digests(views, digests);
+  return f(std::span<const std::uint64_t>(digests));
+}
+
+inline std::uint64_t insert(any_filter& filter, const std::vector<std::string>& keys) {
+  const auto inserted = with_keys(filter, keys, [&](auto digests) { return filter.insert(digests); });
+  EXPECT_TRUE(inserted) << describe(inserted.error()).view();
+  return inserted.value_or(0);
+}
+
+inline std::vector<bool> ask(const any_filter& filter, const std::vector<std::string>& keys) {
+  std::vector<std::uint64_t> mask(mask_words(keys.size()) + 1);
+  const auto asked = with_keys(filter, keys, [&](auto digests) { return filter.may_contain(digests, mask); });
+  EXPECT_TRUE(asked) << describe(asked.error()).view();
+  std::vector<bool> answers(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) answers[i] = (mask[i / 64] >> (i % 64) & 1U) != 0;
+  return answers;
+}
+
+// Opens it as this format, or is refused; what opens is asked, counted, changed and saved.
+inline bool survives(std::string_view text, std::string_view form) {
+  auto opened = open_text(text, {.from = form, .in_memory = true});
+  if (!opened) return false;
+  const std::vector<std::string> keys = {"", "a", "some key", std::string(100, 'x')};
+  static_cast<void>(ask(opened->filter, keys));
+  static_cast<void>(opened->filter.stats());
+  static_cast<void>(opened->filter.describe());
+  insert(opened->filter, keys);
+  for (const bool present : ask(opened->filter, keys)) EXPECT_TRUE(present);
+  static_cast<void>(text_of(opened->filter, *opened->form));
+  return true;
+}
+
+// Every truncation and every flipped byte of a file is an error, or a filter that is safe to ask.
+inline void expect_harmless_damage(const std::string& file, std::string_view form) {
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    static_cast<void>(survives(std::string_view(file).substr(0, size), form));
+  }
+  for (std::size_t at = 0; at < file.size(); ++at) {
+    for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
+      std::string damaged = file;
+      damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ flip);
+      static_cast<void>(survives(damaged, form));
+      static_cast<void>(open_text(damaged));  // told by its content, it is anything or nothing
+    }
+  }
+}
+
+}  // namespace bloomery::test
