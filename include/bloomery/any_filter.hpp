@@ -100,6 +100,11 @@ class any_filter {
   // For kinds that are built at once it is the only way to one; 0 threads: all processors. Digests of 64 bits.
   static result<any_filter> build(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                   std::span<std::uint64_t> digests, unsigned threads = 0) noexcept;
+  // The same with a second list, of digests that it shall not match; kinds that do not exclude any refuse. Both are put in
+  // another order.
+  static result<any_filter> build(std::string_view kind, const filter_params& params, const hash_spec& hash,
+                                  std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
+                                  unsigned threads = 0) noexcept;
   template <filter_kind K>
   static result<any_filter> own(K filter, const hash_spec& hash) noexcept;
   // What is no kind of ours: a filter of another product (formats.hpp).

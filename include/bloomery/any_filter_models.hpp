@@ -90,6 +90,27 @@ BLOOMERY_ANY_INLINE result<any_filter> any_filter::build(std::string_view kind, 
   });
 }
 
+BLOOMERY_ANY_INLINE result<any_filter> any_filter::build(std::string_view kind, const filter_params& params,
+                                                         const hash_spec& hash, std::span<std::uint64_t> digests,
+                                                         std::span<std::uint64_t> excluded, unsigned threads) noexcept {
+  const kind_info* info = find_kind(kind);
+  if (info == nullptr) return fail(errc::unknown_kind, kind);
+  filter_params sized = params;
+  sized.keys = digests.empty() ? 1 : digests.size();  // no kind is made for none
+  sized.excluded_keys = excluded.size();
+  return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
+    using K = typename decltype(tag)::type;
+    if constexpr (excluding_kind<K>) {
+      if (auto fits = check_params<K>(sized, hash); !fits) return fail(fits.error());
+      auto self = detail::in_memory<K>::wrap(K::build(sized, digests, excluded, threads));
+      if (!self) return fail(self.error());
+      return any_filter(std::move(*self), hash);
+    } else {
+      return detail::cannot(K::info, "exclude keys");
+    }
+  });
+}
+
 // A pipe can be opened and read only once.
 BLOOMERY_ANY_INLINE result<any_filter> any_filter::load_stream(const input_file& stream,
                                                                const load_options& options) noexcept {

@@ -18,6 +18,10 @@
 //
 //     auto known = bloomery::filter<bloomery::fuse>::build(std::span(keys), {.fpr = 0.01});   // keys: all of one type
 //
+// One that is exact about keys that are all known takes a second list, of keys that it shall not match:
+//
+//     auto revoked = bloomery::filter<bloomery::cascade>::build(std::span(bad), std::span(good), {});
+//
 // Threads: as the kind says. For many writers and readers at once each thread makes a writer; the contract is in
 // kinds/concurrent.hpp:
 //
@@ -50,14 +54,20 @@ class filter {
   requires static_kind<K>
   static result<filter> build(std::span<const Key> keys, const filter_params& params, const H& hash = {},
                               unsigned threads = 0) noexcept {
-    auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", params.memory);
-    if (!memory) return fail(memory.error());
-    const std::span digests(reinterpret_cast<std::uint64_t*>(memory->data()), keys.size());
-    const kernels::digest_source<H, Key> source{hash, keys};
-    for (std::size_t first = 0; first < keys.size(); first += 64) {
-      source(first, keys.size() - first < 64 ? keys.size() - first : 64, digests.data() + first);
-    }
-    return checked(K::build(params, digests, threads), hash);
+    auto digests = digests_of(keys, hash, params.memory);
+    if (!digests) return fail(digests.error());
+    return checked(K::build(params, words_of(*digests), threads), hash);
+  }
+  // The same for kinds that also take keys that they shall not match.
+  template <class Key>
+  requires excluding_kind<K>
+  static result<filter> build(std::span<const Key> keys, std::span<const Key> excluded, const filter_params& params,
+                              const H& hash = {}, unsigned threads = 0) noexcept {
+    auto digests = digests_of(keys, hash, params.memory);
+    if (!digests) return fail(digests.error());
+    auto others = digests_of(excluded, hash, params.memory);
+    if (!others) return fail(others.error());
+    return checked(K::build(params, words_of(*digests), words_of(*others), threads), hash);
   }
 
   // Loads a file that was written with the same kind, hash, seed and key.
@@ -234,6 +244,22 @@ class filter {
   static constexpr std::size_t group = 512;
 
   filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {}
+
+  template <class Key>
+  static result<aligned_buffer> digests_of(std::span<const Key> keys, const H& hash,
+                                           const memory_hooks* hooks) noexcept {
+    auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", hooks);
+    if (!memory) return memory;
+    const auto digests = words_of(*memory);
+    const kernels::digest_source<H, Key> source{hash, keys};
+    for (std::size_t first = 0; first < keys.size(); first += 64) {
+      source(first, keys.size() - first < 64 ? keys.size() - first : 64, digests.data() + first);
+    }
+    return memory;
+  }
+  static std::span<std::uint64_t> words_of(aligned_buffer& memory) noexcept {
+    return {reinterpret_cast<std::uint64_t*>(memory.data()), memory.size_bytes() / sizeof(std::uint64_t)};
+  }
 
   // Whether the hash has the bits that the filter's number of keys needs.
   static result<filter> checked(result<K> made, const H& hash) noexcept {

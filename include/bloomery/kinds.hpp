@@ -8,6 +8,7 @@
 #include <bloomery/kinds/bitmap.hpp>
 #include <bloomery/kinds/blocked.hpp>
 #include <bloomery/kinds/bloom.hpp>
+#include <bloomery/kinds/cascade.hpp>
 #include <bloomery/kinds/counting.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
 #include <bloomery/kinds/dleft.hpp>
@@ -30,7 +31,8 @@ using kind_list = type_list<  //
     window,                   //
     fuse,                     //
     ribbon,                   //
-    dleft                     //
+    dleft,                    //
+    cascade                   //
     >;
 
 namespace detail {
@@ -38,8 +40,20 @@ template <class... Ks>
 constexpr bool say_how_they_are_filled(type_list<Ks...> /*kinds*/) noexcept {
   return ((static_kind<Ks> == Ks::info.built_at_once && dynamic_kind<Ks> != static_kind<Ks>)&&...);
 }
+template <class... Ks>
+constexpr bool say_what_they_exclude(type_list<Ks...> /*kinds*/) noexcept {
+  return ((excluding_kind<Ks> == Ks::info.excludes) && ...);
+}
+// A file has the kind's number: two with one would read each other's.
+template <class... Ks>
+constexpr bool have_numbers_of_their_own(type_list<Ks...> /*kinds*/) noexcept {
+  const auto with = [](std::uint32_t id) { return (std::size_t{0} + ... + (Ks::info.id == id ? 1U : 0U)); };
+  return ((with(Ks::info.id) == 1) && ...);
+}
 }  // namespace detail
+static_assert(detail::have_numbers_of_their_own(kind_list{}), "two kinds have the same id");
 static_assert(detail::say_how_they_are_filled(kind_list{}), "a kind takes keys as they come or is built at once");
+static_assert(detail::say_what_they_exclude(kind_list{}), "kinds that take a second list say so");
 
 // The kind with this name or id, or nullptr.
 inline const kind_info* find_kind(std::string_view name) noexcept {

@@ -25,6 +25,7 @@ struct size_request {
   std::optional<unsigned> hashes{};
   std::optional<double> bits_per_key{};
   std::optional<std::uint64_t> memory_bytes{};
+  std::optional<std::uint64_t> excluded_keys{};  // kinds that exclude keys; nothing to others
 };
 
 struct size_plan {
@@ -227,6 +228,41 @@ inline double classic_fpr(std::uint64_t keys, std::uint64_t bits, unsigned hashe
   const double correction = 1.0 + k * (k - 1.0) / 2.0 * (variance > 0 ? variance : 0.0) / (fill * fill);
   const double rate = std::pow(fill, k) * correction;
   return rate < 1.0 ? rate : 1.0;
+}
+
+// Keys that are all known: some are to be matched, the others are not.
+struct universe {
+  std::uint64_t included = 0;
+  std::uint64_t excluded = 0;
+};
+
+// log2 of the number of ways to choose the included keys (to Stirling's second term): nothing that is exact about all of
+// them can do with fewer bits on average.
+inline double least_exact_bits(const universe& keys) noexcept {
+  if (keys.included == 0 || keys.excluded == 0) return 0;
+  constexpr double two_pi = 6.283185307179586;
+  const auto in = static_cast<double>(keys.included);
+  const auto out = static_cast<double>(keys.excluded);
+  const double all = in + out;
+  const double bits =
+      in * std::log2(all / in) + out * std::log2(all / out) - std::log2(two_pi * in * (out / all)) / 2.0;
+  return bits > 0 ? bits : 0;
+}
+
+// What a cascade of Bloom filters takes for the same (Larisch et al., "CRLite", 2017): a filter of the included keys, one
+// of the excluded keys that it lets through, one of the included keys that this one lets through, and so on; the first
+// with the best rate, the others with 1/2. Built the other way round where that is smaller.
+inline double bloom_cascade_bits(const universe& keys) noexcept {
+  constexpr double bits_a_key = 1.4426950408889634;  // of a Bloom filter, for each halving of the rate
+  const auto one_way = [](double in, double out) {
+    const double best = in * bits_a_key / (2.0 * out);
+    const double rate = best < 0.5 ? best : 0.5;
+    return bits_a_key * (in * -std::log2(rate) + 2.0 * out * rate + in);
+  };
+  if (keys.included == 0 || keys.excluded == 0) return 0;
+  const double forth = one_way(static_cast<double>(keys.included), static_cast<double>(keys.excluded));
+  const double back = one_way(static_cast<double>(keys.excluded), static_cast<double>(keys.included));
+  return forth < back ? forth : back;
 }
 
 }  // namespace sizing

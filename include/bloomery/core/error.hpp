@@ -76,6 +76,7 @@ enum class errc : std::uint16_t {
   no_format,
   several_formats,
   not_in_format,
+  in_both_lists,
   count_
 };
 
@@ -156,6 +157,8 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "is not a filter in any known format: it starts with {t}",
       "may be a filter in any of these formats: {t}; say which with --from",
       "is not a filter in format {t}",
+      "the digests of {0} keys are in both lists, of keys to include and of keys to exclude: take these keys out of "
+      "one of the lists; if they are different keys, use another seed or a hash of more bits",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

@@ -37,6 +37,7 @@ struct kind_info {
   bool growth_factor = false;    // grows by a factor that the caller may choose
   std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where it is told no number
   bool built_at_once = false;    // from all of its keys, see static_kind; nothing is added to it later
+  bool excludes = false;         // built from keys to match and keys not to match, see excluding_kind
   // Kinds that grow: the mode in which they hold what they were made for and no more.
   std::string_view fixed_mode{};
   // Kinds that expire: the layout whose name a number of generations may follow, and these numbers.
@@ -57,11 +58,14 @@ struct filter_params {
   std::string_view layout{};
   const memory_hooks* memory = nullptr;
   std::string_view mode{};
-  std::uint64_t window_ns = 0;            // kinds that expire: keys stay for so long; 0: by their number alone
-  const clock_hook* clock = nullptr;      // kinds that expire: the time; null is the system's
-  std::optional<std::uint64_t> growth{};  // kinds that take a growth factor
+  std::uint64_t window_ns = 0;                   // kinds that expire: keys stay for so long; 0: by their number alone
+  const clock_hook* clock = nullptr;             // kinds that expire: the time; null is the system's
+  std::optional<std::uint64_t> growth{};         // kinds that take a growth factor
+  std::optional<std::uint64_t> excluded_keys{};  // kinds that exclude keys: for sizing alone, as `keys` is
 
-  [[nodiscard]] size_request sizes() const noexcept { return {keys, fpr, bits, hashes, bits_per_key, memory_bytes}; }
+  [[nodiscard]] size_request sizes() const noexcept {
+    return {keys, fpr, bits, hashes, bits_per_key, memory_bytes, excluded_keys};
+  }
 };
 
 // What a file's header says of a filter; from it and the payload's bytes the filter is whole again.
@@ -126,6 +130,15 @@ template <class K>
 concept static_kind = filter_kind<K> &&
     requires(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads) {
   { K::build(params, digests, threads) } -> std::same_as<result<K>>;
+};
+
+// Those of them that take a second list, of digests that they shall not match, and are right about every digest of either.
+// About others they say yes at the rate promised_fpr(). capacity_keys() is the size of both lists. A digest that is in both is
+// an error (errc::in_both_lists: number[0] are, and number[1] is one of them).
+template <class K>
+concept excluding_kind = static_kind<K> &&
+    requires(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads) {
+  { K::build(params, digests, digests, threads) } -> std::same_as<result<K>>;
 };
 
 // Kinds whose bytes can be asked where they lie (memory-mapped).
