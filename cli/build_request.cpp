@@ -55,8 +55,8 @@ outcome<hasher> chosen_hash(const options& given, const kind_info& kind) {
 }  // namespace
 
 outcome<build_request> build_request::from_format(const options& given, const formats::format& form) {
-  constexpr std::array own = {flag::kind,        flag::layout, flag::mode, flag::growth,  flag::window,
-                              flag::generations, flag::hash,   flag::seed, flag::key_file};
+  constexpr std::array own = {flag::kind,        flag::layout, flag::mode, flag::growth,   flag::window,
+                              flag::generations, flag::hash,   flag::seed, flag::key_file, flag::exclude};
   for (const flag_row& row : flag_table()) {
     if ((row.verbs & on_build) == 0 || !given.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end())
       continue;
@@ -113,6 +113,7 @@ outcome<build_request> build_request::from(const options& given) {
   if (request.kind_->grows && (given.has(flag::memory) || given.has(flag::bits_per_key))) {
     return fail_usage(fmt::format("kind {} grows with its keys: leave --mem and --bits-per-key out", kind));
   }
+  if (auto fits = check_exclude(given, *request.kind_); !fits) return failed(fits.error());
   if (request.kind_->built_at_once && given.has(flag::headroom)) {
     return fail_usage(
         fmt::format("kind {} is built from all of its keys and takes no more: leave --headroom out", kind));
@@ -141,6 +142,18 @@ outcome<build_request> build_request::from(const options& given) {
     if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
   }
   return request;
+}
+
+outcome<void> build_request::check_exclude(const options& given, const kind_info& kind) {
+  if (given.has(flag::exclude) && !kind.excludes) {
+    return fail_usage(fmt::format("kind {} cannot exclude keys: leave --exclude out, or use --kind {}", kind.name,
+                                  kinds_that(&kind_entry::excludes)));
+  }
+  if (kind.excludes && !given.has(flag::exclude)) {
+    return fail_usage(fmt::format(
+        "kind {} is built from keys to include and keys to exclude: give these with --exclude FILE", kind.name));
+  }
+  return {};
 }
 
 outcome<void> build_request::take_window(const options& given) {
@@ -200,7 +213,8 @@ outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
   return fail_text(std::move(text));
 }
 
-outcome<filter_params> build_request::params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
+outcome<filter_params> build_request::params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
+                                                 std::uint64_t excluded) const {
   filter_params params;
   const double wanted = std::ceil(static_cast<double>(keys) * (1.0 + headroom_));
   if (headroom_ > 0 && !(wanted < static_cast<double>(max_keys))) {
@@ -214,6 +228,11 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
   params.hashes = hashes_;
   if (kind_->exact) return params;
   params.bits_per_key = bits_per_key_;
+  if (kind_->excludes) {
+    params.excluded_keys = excluded;
+    params.fpr = fpr_;  // without one, the lists decide
+    return params;
+  }
   if (memory_decides()) {
     params.memory_bytes = std::min(*ceiling_bytes_, room_bytes.value_or(*ceiling_bytes_));
   } else if (fpr_) {
@@ -243,9 +262,9 @@ outcome<build_request::sized_kind> build_request::chosen(const filter_params& pa
   return sized_kind{kind_, params, *usual};
 }
 
-outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys,
-                                                        std::optional<std::uint64_t> room_bytes) const {
-  const auto params = params_for(keys, room_bytes);
+outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
+                                                        std::uint64_t excluded) const {
+  const auto params = params_for(keys, room_bytes, excluded);
   if (!params) return failed(params.error());
   if (kind_->exact) return sized_kind{kind_, *params, {}};
   auto sized = chosen(*params);
@@ -264,12 +283,16 @@ outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::u
   return std::move(*filter);
 }
 
-outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, unsigned threads) const {
-  const auto size = sized(std::max<std::uint64_t>(1, digests.size()), {});
+outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
+                                         unsigned threads, error& why) const {
+  const auto size = sized(std::max<std::uint64_t>(1, digests.size()), {}, excluded.size());
   if (!size) return failed(size.error());
-  auto filter = any_filter::build(size->kind->name, size->params, hash_.spec(), digests, threads);
-  if (!filter) return fail_parameter(filter.error());
-  return std::move(*filter);
+  auto filter = kind_->excludes
+                    ? any_filter::build(size->kind->name, size->params, hash_.spec(), digests, excluded, threads)
+                    : any_filter::build(size->kind->name, size->params, hash_.spec(), digests, threads);
+  if (filter) return std::move(*filter);
+  why = filter.error();
+  return fail_parameter(why);
 }
 
 outcome<std::uint64_t> build_request::memory_for(std::uint64_t keys) const {

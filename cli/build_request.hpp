@@ -33,18 +33,24 @@ class build_request {
   [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->grows; }
   // Whether the kind wants all keys at once, for `build`.
   [[nodiscard]] bool built_at_once() const { return kind_->built_at_once; }
+  // Whether it takes keys to exclude as well.
+  [[nodiscard]] bool excludes() const { return kind_->excludes; }
   // The widest digests that the filter may take: beside 64 bits, to count them by, these are kept until the keys are
   // counted.
   [[nodiscard]] unsigned widest_bits() const;
   // From --mem: what the filter may take.
   [[nodiscard]] std::optional<std::uint64_t> ceiling_bytes() const { return ceiling_bytes_; }
   // Whether the false-positive rate is whatever the memory gives.
-  [[nodiscard]] bool memory_decides() const { return ceiling_bytes_ && !fpr_ && !bits_per_key_; }
+  [[nodiscard]] bool memory_decides() const {
+    return ceiling_bytes_ && !fpr_ && !bits_per_key_ && !kind_->excludes;  // two lists have one size
+  }
 
   // `room_bytes` is a ceiling below that of --mem, for when other things take a part of it.
   [[nodiscard]] outcome<any_filter> make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes = {}) const;
-  // The filter of all these digests, for kinds that are built at once.
-  [[nodiscard]] outcome<any_filter> build(std::span<std::uint64_t> digests, unsigned threads) const;
+  // The filter of all these digests, for kinds that are built at once; `excluded` are those of --exclude. What the library
+  // refuses is in `why`, too.
+  [[nodiscard]] outcome<any_filter> build(std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
+                                          unsigned threads, error& why) const;
   // How large that filter would be; a problem when it cannot be had at all.
   [[nodiscard]] outcome<std::uint64_t> memory_for(std::uint64_t keys) const;
 
@@ -60,8 +66,12 @@ class build_request {
     filter_params params;
     size_plan plan;
   };
-  [[nodiscard]] outcome<sized_kind> sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
-  [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const;
+  // `excluded`: how many keys of --exclude there are.
+  [[nodiscard]] outcome<sized_kind> sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
+                                          std::uint64_t excluded = 0) const;
+  [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
+                                                  std::uint64_t excluded = 0) const;
+  static outcome<void> check_exclude(const options& given, const kind_info& kind);
   [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
   // --format of another product, which has a kind, a hash and sizes of its own.
   static outcome<build_request> from_format(const options& given, const formats::format& form);

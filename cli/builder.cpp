@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "cli/build_at_once.hpp"
 #include "cli/digest_pile.hpp"
 #include "cli/digests.hpp"
 #include "cli/distinct_counter.hpp"
@@ -45,46 +46,6 @@ outcome<built> build_direct(const options& given, const build_request& request, 
     if (!done) return failed(done.error());
     line.update(stream->reader().bytes_taken(), made.keys_read);
   }
-}
-
-// All keys at once: their digests wait in memory, in one piece at the end.
-outcome<built> build_at_once(const options& given, const build_request& request) {
-  auto stream = open_keys(given, request, 64);
-  if (!stream) return failed(stream.error());
-  progress line(given, "reading", stream->reader().total_bytes());
-  const std::uint64_t room_bytes = available_memory_bytes();
-  digest_pile<std::uint64_t> pile;
-  std::uint64_t keys = 0;
-  while (true) {
-    const auto more = stream->next();
-    if (!more) return failed(more.error());
-    if (!*more) break;
-    pile.add(stream->narrow());
-    keys += stream->size();
-    if (pile.size_bytes() > room_bytes / 2) {
-      return fail_text(fmt::format(
-          "{} keys and more do not fit into memory while a filter of this kind is built: use a kind that takes keys "
-          "as they come, such as blocked",
-          with_commas(keys)));
-    }
-    line.update(stream->reader().bytes_taken(), keys);
-  }
-  line.finish();
-  const std::unique_ptr<std::uint64_t[]> digests(new std::uint64_t[keys]);
-  std::uint64_t copied = 0;
-  for (std::size_t i = 0; i < pile.blocks(); ++i) {
-    const auto block = pile.block(i);
-    std::copy(block.begin(), block.end(), digests.get() + copied);
-    copied += block.size();
-    pile.drop(i);
-  }
-  auto filter = request.build(std::span(digests.get(), keys), jobs_of(given));
-  if (!filter) return failed(filter.error());
-  built made{std::move(*filter)};
-  made.keys_read = keys;
-  made.keys_inserted = made.filter.shape().keys;
-  made.keys_different = made.keys_inserted;
-  return made;
 }
 
 // Reads once, and counts.

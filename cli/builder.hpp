@@ -8,7 +8,7 @@
 // more than all of that. Where this is not enough, files are read a second time, and from a pipe the largest filter
 // that may be had is filled and then folded to the smallest that keeps the promise.
 //
-// Kinds that are built at once get all digests, which must fit into half of the memory that is available.
+// Kinds that are built at once: build_at_once.hpp.
 #pragma once
 
 #include <bloomery/any_filter.hpp>
@@ -28,6 +28,9 @@ struct built {
   // Where they were counted; an estimate has its margin added.
   std::optional<std::uint64_t> keys_different{};
   bool different_exact = true;
+  // Of --exclude.
+  std::optional<std::uint64_t> excluded_read{};
+  std::uint64_t excluded = 0;  // different ones
 };
 
 outcome<built> build_filter(const options& given, const build_request& request);

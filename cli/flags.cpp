@@ -48,6 +48,10 @@ constexpr std::array rows = {
              "of kind window: keys that a key outlives (-n is the same), or the time that it stays, such as 90s, 15m, 12h, 30d or 2w", on_build, size},
     flag_row{flag::generations, "generations", "", type::positive, "G", "",
              "of kind window: layout rotating, with G generations (2 to 14)", on_build, size},
+    flag_row{flag::exclude, "exclude", "", type::file, "FILE", "",
+             "of kind cascade: keys that the filter shall not match; - is standard input", on_build, size},
+    flag_row{flag::exclude_keys, "exclude-keys", "", type::count, "N", "",
+             "plan kind cascade, too, for this many keys that it shall not match", on_plan, size},
     // hashing
     flag_row{flag::hash, "hash", "", type::hash_name, "HASH", "",
              "hash function; see 'bloomery hashes'", on_build | on_dedup | on_bench, hashing},

@@ -67,7 +67,9 @@ enum class flag : std::uint8_t {
   hashes,
   headroom,
   window,
-  generations,  //
+  generations,
+  exclude,
+  exclude_keys,  //
   hash,
   seed,
   key_file,

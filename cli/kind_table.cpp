@@ -14,7 +14,8 @@ constexpr kind_entry entry_of() noexcept {
           .merges = mergeable<K>,
           .erases = erasable<K>,
           .folds = foldable<K>,
-          .counts = countable<K>};
+          .counts = countable<K>,
+          .excludes = excluding_kind<K>};
 }
 
 template <class... Ks>

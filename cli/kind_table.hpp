@@ -17,6 +17,7 @@ struct kind_entry {
   bool erases;
   bool folds;
   bool counts;
+  bool excludes;
 };
 
 // All kinds, in the order of kinds.hpp.

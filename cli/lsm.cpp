@@ -148,6 +148,10 @@ outcome<lsm_question> lsm_question_of(const options& given) {
     return fail_usage(
         fmt::format("--lsm is for kinds with false positives, and kind {} has none", question.kind->name));
   }
+  if (question.kind->excludes) {
+    return fail_usage(
+        fmt::format("--lsm shares memory out, and kind {} is as large as its two lists need", question.kind->name));
+  }
   if (question.keys > max_keys) {
     return fail_usage(
         fmt::format("--keys: {} are too many: give at most {}", with_commas(question.keys), with_commas(max_keys)));

@@ -43,12 +43,12 @@ std::string over_rate(const plan_row& row, const plan_question& question) {
 
 plan_row answer_of(const kind_entry& kind, const plan_question& question) {
   plan_row row{.info = kind.info, .merges = kind.merges, .erases = kind.erases, .solve = kind.plan};
-  row.plan = kind.plan(question.request, question.layout);
+  row.plan = kind.plan(kind.excludes ? question.two_lists : question.request, question.layout);
   if (!row.plan) {
     row.why_not = std::string(describe(row.plan.error()).view());
   } else if (question.memory_ceiling && row.plan->memory_bytes > *question.memory_ceiling) {
     row.why_not = over_memory(row, question);
-  } else if (row.plan->fpr > (question.fpr_ceiling ? *question.fpr_ceiling : useless_fpr)) {
+  } else if (!kind.excludes && row.plan->fpr > (question.fpr_ceiling ? *question.fpr_ceiling : useless_fpr)) {
     row.why_not = over_rate(row, question);
   }
   return row;
@@ -113,7 +113,7 @@ std::string rate_tick(double value) { return fmt::format("{:g} %", value * 100.0
 std::vector<const plan_row*> curved(const std::vector<plan_row>& rows) {
   std::vector<const plan_row*> out;
   for (const plan_row& row : rows) {
-    if (row.fits() && !row.info->exact && row.plan->fpr > 0) out.push_back(&row);
+    if (row.fits() && !row.info->exact && !row.info->excludes && row.plan->fpr > 0) out.push_back(&row);
   }
   return out;
 }
@@ -185,6 +185,45 @@ line_chart hashes_chart(const plan_question& question, const std::vector<const p
   return chart;
 }
 
+// How much larger others are that are exact about the same keys.
+std::string exactness_advice(const plan_question& question, const plan_row& row) {
+  const sizing::universe keys{.included = row.plan->keys, .excluded = *question.two_lists.excluded_keys};
+  const auto size = [](double bits) { return human_size(static_cast<std::uint64_t>(bits / 8.0)); };
+  return fmt::format(
+      "Kind {} is exact about {} and {} to exclude: {} at most. A cascade of Bloom filters takes {}, the digests of "
+      "the "
+      "keys {}, a bit for each key of both lists {}; {} is the least possible.",
+      row.info->name, number_of(keys.included, "key"), with_commas(keys.excluded), human_size(row.plan->memory_bytes),
+      size(sizing::bloom_cascade_bits(keys)), human_size(8 * keys.included),
+      human_size((keys.included + keys.excluded + 7) / 8), size(sizing::least_exact_bits(keys)));
+}
+
+// --exclude-keys: kinds that exclude keys are sized by both lists, and by a rate only where one was given.
+outcome<void> take_excluded(const options& given, plan_question& question) {
+  const kind_entry* kind = find_entry(question.kind);
+  const bool given_them = given.has(flag::exclude_keys);
+  if (kind != nullptr && kind->excludes != given_them) {
+    return fail_usage(
+        kind->excludes ? fmt::format("kind {} is sized by two lists: give the number of keys that it shall not match "
+                                     "with --exclude-keys N",
+                                     kind->info->name)
+                       : fmt::format("kind {} cannot exclude keys: leave --exclude-keys out", kind->info->name));
+  }
+  if (given_them && !given.has(flag::capacity)) {
+    return fail_usage("--exclude-keys goes with the number of keys to include: give that with -n");
+  }
+  question.two_lists = {.keys = question.request.keys,
+                        .fpr = given.real(flag::fpr),
+                        .hashes = question.request.hashes,
+                        .bits_per_key = question.request.bits_per_key,
+                        .excluded_keys = given.count(flag::exclude_keys)};
+  if (kind != nullptr && kind->excludes) {  // nothing else is asked
+    question.request.fpr = question.two_lists.fpr;
+    question.assumed.clear();
+  }
+  return {};
+}
+
 }  // namespace
 
 outcome<plan_question> question_of(const options& given) {
@@ -221,12 +260,14 @@ outcome<plan_question> question_of(const options& given) {
       question.assumed.push_back(fmt::format("Assuming a false-positive rate of {} (-p).", percent(usual_fpr)));
   }
   if (auto checked = sizing::check(request); !checked) return fail_parameter(checked.error());
+  if (auto taken = take_excluded(given, question); !taken) return failed(taken.error());
   return question;
 }
 
 std::vector<plan_row> answer(const plan_question& question) {
   std::vector<plan_row> rows;
   for (const kind_entry& kind : kind_table()) {
+    if (kind.excludes && !question.two_lists.excluded_keys) continue;
     if (question.kind.empty() || question.kind == kind.info->name) rows.push_back(answer_of(kind, question));
   }
   return rows;
@@ -235,7 +276,7 @@ std::vector<plan_row> answer(const plan_question& question) {
 const plan_row* usual_row(const std::vector<plan_row>& rows) {
   const plan_row* found = nullptr;
   for (const plan_row& row : rows) {
-    if (!row.fits() || row.info->exact) continue;
+    if (!row.fits() || row.info->exact || row.info->excludes) continue;
     if (row.info->name == usual_kind) return &row;
     if (found == nullptr || row.plan->bits < found->plan->bits) found = &row;
   }
@@ -257,6 +298,9 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   if (any != nullptr && any->plan->keys < 100'000) {
     out.push_back(fmt::format("{} {} few: below 100,000 an exact set may do, and it gives no false answers.",
                               number_of(any->plan->keys, "key"), any->plan->keys == 1 ? "is" : "are"));
+  }
+  for (const plan_row& row : rows) {
+    if (row.fits() && row.info->excludes) out.push_back(exactness_advice(question, row));
   }
   if (usual == nullptr) return out;
   if (auto silly = silly_rate_advice(question, *usual); !silly.empty()) out.push_back(std::move(silly));

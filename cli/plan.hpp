@@ -5,6 +5,7 @@
 //
 //     -n -p                the rate decides            -n --mem    the memory decides
 //     -n --bits-per-key    the bits per key decide     -p --mem    the rate decides how many keys fit
+//     --exclude-keys       kinds that exclude keys are there, too: the two lists decide, and with -p the rate for other keys
 //     more than two        with bits per key or the rate deciding, --mem is a ceiling; with bits per key, so is -p
 #pragma once
 
@@ -22,6 +23,7 @@ namespace bloomery::cli {
 
 struct plan_question {
   size_request request{};
+  size_request two_lists{};  // for kinds that exclude keys; without --exclude-keys they are left out
   std::optional<double> fpr_ceiling{};
   std::optional<std::uint64_t> memory_ceiling{};
   std::string layout{};

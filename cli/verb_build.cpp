@@ -1,6 +1,7 @@
 // bloomery build: a filter from keys.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
@@ -47,7 +48,10 @@ std::string summary(const options& given, const built& made, const filter_stats&
                                 number_of(made.keys_read, "key"), with_commas(made.keys_inserted),
                                 exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   out.append(fmt::format(", {:.2f} bits per key", static_cast<double>(stats.memory_bytes) * 8.0 / keys));
-  if (!made.filter.info().exact) {
+  if (made.excluded_read) {
+    out.append(fmt::format("; {} to exclude read, {} excluded; exact about both, and yes to {} of other keys",
+                           number_of(*made.excluded_read, "key"), with_commas(made.excluded), percent(stats.fpr_now)));
+  } else if (!made.filter.info().exact) {
     out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
     if (stats.promise_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
   }
@@ -65,6 +69,10 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
     out["keys_different_exact"] = made.different_exact;
   }
   out["keys_inserted"] = made.keys_inserted;
+  if (made.excluded_read) {
+    out["excluded_read"] = *made.excluded_read;
+    out["excluded_keys"] = made.excluded;
+  }
   out["capacity_keys"] = capacity_of(made.filter, stats);
   out["file_bytes"] = size_of_file(given.text(flag::output));
   out["memory_bytes"] = stats.memory_bytes;
@@ -77,11 +85,22 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
   return out;
 }
 
-outcome<int> run(const options& given) {
-  if (auto possible = check_output(given); !possible) return failed(possible.error());
-  if (auto apart = check_not_input(std::string(given.text(flag::output)), given.operands()); !apart) {
-    return failed(apart.error());
+// Key files are read, the output is written, and standard input is read once.
+outcome<void> check_files(const options& given) {
+  if (auto possible = check_output(given); !possible) return possible;
+  const std::string path(given.text(flag::output));
+  if (auto apart = check_not_input(path, given.operands()); !apart) return apart;
+  if (!given.has(flag::exclude)) return {};
+  const std::array excluded = {std::string(given.text(flag::exclude))};
+  const auto& keys = given.operands();
+  if (excluded[0] == "-" && (keys.empty() || std::find(keys.begin(), keys.end(), "-") != keys.end())) {
+    return fail_usage("standard input (-) can be read only once");
   }
+  return check_not_input(path, excluded);
+}
+
+outcome<int> run(const options& given) {
+  if (auto possible = check_files(given); !possible) return failed(possible.error());
   const auto request = build_request::from(given);
   if (!request) return failed(request.error());
   const auto made = build_filter(given, *request);
@@ -108,6 +127,8 @@ constexpr std::array examples = {
     example{"bloomery build -o users.bloom --key-file secret.key users.txt",
             "with a secret, for keys that others choose"},
     example{"bloomery build -o blocklist.bloom --format dcso -p 0.1% domains.txt", "as another product would"},
+    example{"bloomery build -o revoked.bloom --kind cascade --exclude valid.txt revoked.txt",
+            "exact about the lines of both files"},
 };
 
 }  // namespace build_parts
@@ -131,6 +152,8 @@ const verb build_verb = {
         "Keys that wait and the filter together stay below it too, or below 16 MiB.\n\n"
         "Kinds that are built at once, from all of their keys, take their size from them: -n is nothing to them, "
         "their keys wait in memory as 8 bytes each whatever --mem says, and nothing can be added later.\n\n"
+        "Kind cascade is built from two lists: it matches every key of KEYFILES and none of --exclude. "
+        "About keys of neither it says yes as often as the lists make it smallest, or at most at the rate -p.\n\n"
         "The kind is blocked unless --kind says otherwise, "
         "or bloom where blocked would be more than 25 % larger or would not fit. "
         "Input packed with gzip or zstd is unpacked.\n\n"

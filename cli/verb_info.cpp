@@ -53,6 +53,36 @@ nlohmann::ordered_json as_json(const window_state& window) {
   return out;
 }
 
+// Beside what else is exact about the same keys, in bits for each included one.
+struct exactness {
+  double bits = 0;
+  double least = 0;
+  double bloom_cascade = 0;
+  double bit_each = 0;
+
+  static std::optional<exactness> of(const report& from) {
+    if (!from.kind().excludes || from.stats.keys.keys == 0) return {};
+    const auto included = static_cast<double>(from.stats.keys.keys);
+    const sizing::universe keys{.included = from.stats.keys.keys,
+                                .excluded = from.stats.capacity_keys - from.stats.keys.keys};
+    return exactness{.bits = static_cast<double>(from.stats.memory_bytes) * 8.0 / included,
+                     .least = sizing::least_exact_bits(keys) / included,
+                     .bloom_cascade = sizing::bloom_cascade_bits(keys) / included,
+                     .bit_each = static_cast<double>(from.stats.capacity_keys) / included};
+  }
+  [[nodiscard]] std::string text() const {
+    return fmt::format(
+        "{:.2f} bits per included key; {:.2f} is the least possible, a cascade of Bloom filters takes {:.2f}, digests "
+        "64, "
+        "a bit for each key of both lists {:.4g}",
+        bits, least, bloom_cascade, bit_each);
+  }
+  [[nodiscard]] nlohmann::ordered_json as_json() const {
+    return {
+        {"bits", bits}, {"least", least}, {"bloom_cascade", bloom_cascade}, {"digests", 64}, {"bit_each", bit_each}};
+  }
+};
+
 nlohmann::ordered_json as_json(const report& of) {
   nlohmann::ordered_json out;
   const file_header& header = of.opened.header;
@@ -85,6 +115,7 @@ nlohmann::ordered_json as_json(const report& of) {
   out["fill"] = of.stats.fill;
   if (of.stats.saturated) out["saturated"] = *of.stats.saturated;
   if (of.stats.window) out["window"] = as_json(*of.stats.window);
+  if (const auto exact = exactness::of(of)) out["bits_per_included_key"] = exact->as_json();
   out["fpr_promised"] = promise_of(of.stats);
   out["fpr_now"] = of.stats.fpr_now;
   out["overfull"] = of.full.overfull;
@@ -113,6 +144,7 @@ std::string file_text(const report& of) {
 std::string keys_text(const report& of) {
   const std::string estimate = with_commas(static_cast<std::uint64_t>(of.stats.estimated_keys + 0.5));
   if (of.kind().exact) return with_commas(of.stats.keys.keys);
+  if (of.kind().excludes) return fmt::format("{} included", with_commas(of.stats.keys.keys));
   if (of.kind().expires) {
     return fmt::format("{} inserted since it was made (while they were not in it)", with_commas(of.stats.keys.keys));
   }
@@ -139,6 +171,11 @@ std::string covered_text(const window_state& window) {
   return out.append(fmt::format("; in generation {}", with_commas(window.generation)));
 }
 
+std::string fpr_text(const report& of, double fpr) {
+  if (of.kind().exact) return "0 (exact)";
+  return of.kind().excludes ? fmt::format("0 for keys of both lists, {} for others", percent(fpr)) : rate_text(fpr);
+}
+
 std::string as_text(const report& of, const painter& paint) {
   std::string out = fmt::format("{}\n", paint(style::bold, of.opened.name));
   add_line(out, "file", file_text(of));
@@ -158,18 +195,17 @@ std::string as_text(const report& of, const painter& paint) {
     add_line(out, "covered now", covered_text(*of.stats.window));
   } else if (!of.stats.promise_known) {
     add_line(out, "capacity", "unknown: the file does not say");
-  } else if (!of.kind().grows) {
+  } else if (!of.kind().grows && !of.kind().excludes) {
     const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
   }
   add_line(out, "fill", percent(of.stats.fill));
   if (of.stats.saturated) add_line(out, "saturated", saturated_text(*of.stats.saturated));
   add_line(out, "FPR promised",
-           !of.stats.promise_known ? "unknown: the file does not say"
-           : of.kind().exact       ? "0 (exact)"
-                                   : rate_text(of.stats.promised_fpr));
-  add_line(out, "FPR now", of.kind().exact ? "0 (exact)" : rate_text(of.stats.fpr_now));
+           of.stats.promise_known ? fpr_text(of, of.stats.promised_fpr) : "unknown: the file does not say");
+  add_line(out, "FPR now", fpr_text(of, of.stats.fpr_now));
   add_line(out, "memory", exact_size(of.stats.memory_bytes));
+  if (const auto exact = exactness::of(of)) add_line(out, "size", exact->text());
   for (const std::string& text : of.advice()) {
     out.append(fmt::format("  {} {}\n", paint(style::caution, fmt::format("{:<14}", "overfull")), text));
   }

@@ -18,7 +18,7 @@ namespace kinds_parts {
 // At one million keys and 1 %; none where it depends on the keys.
 std::optional<double> bits_per_key(const kind_entry& line) {
   const auto plan = line.plan({.keys = 1'000'000, .fpr = 0.01}, {});
-  if (!plan || line.info->exact) return {};
+  if (!plan || line.info->exact || line.excludes) return {};
   return plan->bits_per_key;
 }
 
@@ -34,6 +34,7 @@ std::string abilities(const kind_entry& line) {
   add(line.info->grows, "grows");
   add(line.info->expires, "expires");
   add(line.info->built_at_once, "built at once");
+  add(line.excludes, "excludes");
   return out;
 }
 
@@ -55,6 +56,7 @@ nlohmann::ordered_json as_json() {
     kind["grows"] = line.info->grows;
     kind["expires"] = line.info->expires;
     kind["built_at_once"] = line.info->built_at_once;
+    kind["excludes"] = line.excludes;
     kind["integer_keys"] = line.info->integer_keys;
     kind["layouts"] = layout_names(*line.info);
     kind["modes"] = words_in(line.info->modes);

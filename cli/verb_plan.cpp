@@ -36,6 +36,8 @@ std::string heading(const plan_question& question) {
   std::string text;
   const auto add = [&](const std::string& part) { text.append(text.empty() ? "" : ", ").append(part); };
   if (request.keys) add(number_of(*request.keys, "key"));
+  if (question.two_lists.excluded_keys)
+    add(fmt::format("{} to exclude", with_commas(*question.two_lists.excluded_keys)));
   if (request.fpr) add(fmt::format("false-positive rate {}", rate_text(*request.fpr)));
   if (request.bits_per_key) add(fmt::format("{:g} bits per key", *request.bits_per_key));
   if (request.memory_bytes) add(exact_size(*request.memory_bytes));
@@ -57,6 +59,7 @@ std::string abilities(const plan_row& row) {
   add(row.info->grows, "grows");
   add(row.info->expires, "expires");
   add(row.info->built_at_once, "built at once");
+  add(row.info->excludes, "excludes");
   return out;
 }
 
@@ -103,6 +106,10 @@ void write_table(output& out, const planned& all, const painter& paint) {
       footnotes.append(fmt::format("; {}: at most this much, when one in {:g} integers of the range or more is a key",
                                    row.info->name, row.plan->bits_per_key));
     }
+    if (row.info->excludes) {
+      footnotes.append(
+          fmt::format("; {}: exact about both lists, the rate is that of keys in neither", row.info->name));
+    }
   }
   for (const plan_row& row : all.rows) {
     if (!row.fits()) out.write(fmt::format("{:<8} {} {}\n", row.info->name, paint(style::dim, "no:"), row.why_not));
@@ -133,6 +140,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["erases"] = row.erases;
   out["grows"] = row.info->grows;
   out["expires"] = row.info->expires;
+  out["excludes"] = row.info->excludes;
   out["exceeds_available_memory"] = all.exceeds_memory(row);
   return out;
 }
@@ -159,7 +167,8 @@ nlohmann::ordered_json as_json(const planned& all, const std::vector<line_chart>
                     {"fpr", or_null(request.fpr ? request.fpr : all.question.fpr_ceiling)},
                     {"bits_per_key", or_null(request.bits_per_key)},
                     {"memory_bytes", or_null(all.question.memory_ceiling)},
-                    {"hashes", or_null(request.hashes)}};
+                    {"hashes", or_null(request.hashes)},
+                    {"excluded_keys", or_null(all.question.two_lists.excluded_keys)}};
   out["assumed"] = all.question.assumed;
   out["kinds"] = nlohmann::ordered_json::array();
   for (const plan_row& row : all.rows) out["kinds"].push_back(json_of(all, row));
@@ -297,6 +306,8 @@ constexpr std::array examples = {
     example{"bloomery plan -n 10M --mem 16MiB", "how often a filter of 16 MiB answers wrongly"},
     example{"bloomery plan -p 1% --mem 1Gi", "how many keys fit 1 GiB"},
     example{"bloomery plan -n 10M --plot", "with pictures: how the rate follows keys and bits, and k the rate"},
+    example{"bloomery plan -n 100k --exclude-keys 9.9M --kind cascade",
+            "what a filter takes that is exact about ten million known keys"},
     example{"bloomery plan --lsm --levels 5 --keys 1e9 --mem 1Gi", "bits for each level of a log-structured store"},
 };
 
@@ -316,6 +327,10 @@ const verb plan_verb = {
         "cache lines that a look-up touches, and what the kind can do.\n\n"
         "Bits per key decide if given, else the rate, else the memory; what is given beside is a limit, "
         "and kinds that break it say so. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.\n\n"
+        "With --exclude-keys, kind cascade is planned, too: it is exact about the -n keys that it matches and the "
+        "--exclude-keys that it does not, and its rate is that of keys in neither list; without -p that rate is "
+        "whatever "
+        "makes it smallest. The advice compares it with other ways to be exact.\n\n"
         "With --lsm, shares memory among the filters of a log-structured store, "
         "so that a look-up of an absent key reads as few levels in vain as possible: "
         "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",

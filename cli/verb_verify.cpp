@@ -102,6 +102,8 @@ constexpr std::array examples = {
     example{"bloomery verify seen.bloom --keys urls.txt --probes 100M", "a sharper measurement"},
     example{"bloomery verify seen.bloom --keys urls.txt --absent other.txt",
             "measured with real keys that are not in it"},
+    example{"bloomery verify revoked.bloom --keys revoked.txt --absent valid.txt",
+            "of kind cascade: is it right about every line of both?"},
 };
 
 }  // namespace verify_parts
@@ -116,6 +118,7 @@ const verb verify_verb = {
         "Asks the filter FILE for every key of KEYFILE: none may be missing. "
         "Then asks for generated keys that are not in KEYFILE and counts how many it claims to hold. "
         "With 99 % confidence (Clopper-Pearson) the rate may not be more than 1.05 times the promised one.\n\n"
+        "Kind cascade promises 0 for the keys that it excludes: with --absent, not one of these may be claimed.\n\n"
         "Where a promise is broken, it says what to change. "
         "It also tells when the filter holds more keys than it was made for, which alone breaks no promise yet.\n\n"
         "Keys must be written as they were when the filter was built. "

@@ -203,6 +203,9 @@ std::string_view missing_advice(const kind_info& kind, const findings& found) {
 
 // More false positives than promised, and not because of too many keys.
 std::string rate_advice(const findings& found, const opened_filter& opened) {
+  if (opened.filter.info().excludes && !found.generated) {
+    return "keys of --absent are in it: it is exact about the keys that it was built to exclude, and about no others";
+  }
   if (!found.generated) {
     return "it is not overfull: some of the absent keys may have been added to it beside those of --keys; "
            "measure with generated ones (--probes) to see";
@@ -238,12 +241,14 @@ outcome<findings> examine(const options& given, const opened_filter& opened) {
   const auto hash = hasher_of(given, opened);
   if (!hash) return failed(hash.error());
   findings found;
-  found.exact = opened.filter.info().exact;
   found.generated = !given.has(flag::absent);
+  // One that excludes keys is exact about those, which --absent names. Generated ones are in neither list.
+  found.exact = opened.filter.info().exact || (opened.filter.info().excludes && !found.generated);
   const auto stats = opened.filter.stats();
   if (!stats) return fail_file(opened.name, stats.error());
   found.stats = *stats;
   found.full = fullness_of(opened.filter.info(), *stats);
+  if (found.exact) found.stats.promised_fpr = found.stats.fpr_now = 0;  // about what is asked here
   seen_keys seen;
   if (auto done = ask_keys(given, opened, *hash, seen, found); !done) return failed(done.error());
   auto done = found.generated ? ask_generated(given, opened, *hash, seen, found)

@@ -33,7 +33,7 @@ struct findings {
   double high = 1;
   filter_stats stats{};
   fullness full{};
-  bool exact = false;
+  bool exact = false;  // about these probes
 
   [[nodiscard]] double rate() const {
     return probes == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(probes);

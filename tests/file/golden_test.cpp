@@ -129,6 +129,21 @@ TEST(Golden, ScalableIsReadAndWrittenAgain) {
 
 TEST(Golden, RibbonIsReadAndWrittenAgain) { expect_golden_build<ribbon>("ribbon.bloom"); }
 
+TEST(Golden, CascadeIsReadAndWrittenAgainAndBuiltAsItWas) {
+  expect_golden_build<cascade>("cascade.bloom");
+  auto digests = golden_digests();
+  std::vector<std::uint64_t> excluded;
+  for (std::uint64_t i = golden_keys; i < 2000; ++i) {
+    const std::string key = golden_key(i);
+    excluded.push_back(golden_hash(key.data(), key.size()));
+  }
+  const auto built = cascade::build({.fpr = 0.01}, digests, excluded, 1);
+  const auto loaded = load_bytes<cascade>(read_bytes(golden_path("cascade.bloom")));
+  ASSERT_TRUE(built && loaded);
+  EXPECT_TRUE(*built == loaded->filter);
+  for (const std::uint64_t digest : excluded) EXPECT_FALSE(loaded->filter.may_contain(digest));
+}
+
 TEST(Golden, BitmapIsReadAndWrittenAgain) { expect_golden<bitmap>("bitmap.bloom", {.id = identity::info.id}); }
 
 TEST(Golden, EveryKindHasAFile) {
