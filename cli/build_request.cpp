@@ -4,14 +4,17 @@
 
 #include <algorithm>
 #include <array>
+#include <bloomery/any_shards.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
 
 #include "cli/filters.hpp"
 #include "cli/format_choice.hpp"
+#include "cli/keys.hpp"
 #include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
+#include "cli/shards.hpp"
 #include "cli/sizes.hpp"
 
 namespace bloomery::cli {
@@ -61,6 +64,9 @@ outcome<build_request> build_request::from_format(const options& given, const fo
     if ((row.verbs & on_build) == 0 || !given.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end())
       continue;
     return fail_usage(fmt::format("format {} has a kind and a hash of its own: leave --{} out", form.name, row.name));
+  }
+  if (given.has(flag::shards)) {
+    return fail_usage(fmt::format("a filter in shards is of format native, not {}: leave --shards out", form.name));
   }
   if (form.make == nullptr) return fail_usage(fmt::format("files in format {} can be read, not built", form.name));
   const auto taken = format_options_of(given);
@@ -136,6 +142,8 @@ outcome<build_request> build_request::from(const options& given) {
   request.layout_ = given.text(flag::layout);
   request.mode_ = given.text(flag::mode);
   request.growth_ = given.count(flag::growth);
+  request.shards_ = shards_wanted(given);
+  request.threads_ = jobs_of(given);
   if (auto taken = request.take_window(given); !taken) return failed(taken.error());
   // What can never be had is refused before any input is read. What one key cannot have, more cannot.
   if (!request.kind_->exact) {
@@ -148,6 +156,9 @@ outcome<void> build_request::check_exclude(const options& given, const kind_info
   if (given.has(flag::exclude) && !kind.excludes) {
     return fail_usage(fmt::format("kind {} cannot exclude keys: leave --exclude out, or use --kind {}", kind.name,
                                   kinds_that(&kind_entry::excludes)));
+  }
+  if (kind.excludes && given.has(flag::shards)) {
+    return fail_usage(fmt::format("kind {} is built whole, from both lists at once: leave --shards out", kind.name));
   }
   if (kind.excludes && !given.has(flag::exclude)) {
     return fail_usage(fmt::format(
@@ -207,8 +218,8 @@ outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
   std::string text = fmt::format("{} keys take {} and --mem allows {}", with_commas(*sized.params.keys),
                                  exact_size(sized.plan.memory_bytes), exact_size(*ceiling_bytes_));
   const filter_params fitting{.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_};
-  const auto best =
-      form_ != nullptr ? form_->plan(fitting, form_options_) : plan_kind(*sized.kind, fitting.sizes(), layout_);
+  const auto best = form_ != nullptr ? form_->plan(fitting, form_options_)
+                                     : plan_kind(*sized.kind, part_of(fitting).sizes(), layout_);
   if (best && best->fpr < 1.0) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
   return fail_text(std::move(text));
 }
@@ -262,6 +273,15 @@ outcome<build_request::sized_kind> build_request::chosen(const filter_params& pa
   return sized_kind{kind_, params, *usual};
 }
 
+filter_params build_request::part_of(const filter_params& params) const {
+  return shards_ == 0 ? params : shard_params(params, shards_);
+}
+
+result<any_filter> build_request::make_from(const kind_info& kind, const filter_params& params) const {
+  if (shards_ == 0) return any_filter::make(kind.name, params, hash_.spec());
+  return make_shards(kind.name, params, hash_.spec(), {.shards = shards_, .threads = threads_});
+}
+
 outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
                                                         std::uint64_t excluded) const {
   const auto params = params_for(keys, room_bytes, excluded);
@@ -269,6 +289,11 @@ outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std:
   if (kind_->exact) return sized_kind{kind_, *params, {}};
   auto sized = chosen(*params);
   if (!sized) return sized;
+  if (shards_ != 0) {
+    const auto one = plan_kind(*sized->kind, part_of(*params).sizes(), layout_);
+    if (!one) return fail_parameter(one.error());
+    sized->plan.memory_bytes = one->memory_bytes * shards_;
+  }
   if (auto fits = check_ceiling(*sized); !fits) return failed(fits.error());
   if (auto fits = check_memory(sized->plan.memory_bytes); !fits) return failed(fits.error());
   return sized;
@@ -277,8 +302,7 @@ outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std:
 outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
   const auto size = sized(keys, room_bytes);
   if (!size) return failed(size.error());
-  auto filter = form_ != nullptr ? form_->make(size->params, form_options_)
-                                 : any_filter::make(size->kind->name, size->params, hash_.spec());
+  auto filter = form_ != nullptr ? form_->make(size->params, form_options_) : make_from(*size->kind, size->params);
   if (!filter) return fail_parameter(filter.error());
   return std::move(*filter);
 }
@@ -287,9 +311,15 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
                                          unsigned threads, error& why) const {
   const auto size = sized(std::max<std::uint64_t>(1, digests.size()), {}, excluded.size());
   if (!size) return failed(size.error());
-  auto filter = kind_->excludes
-                    ? any_filter::build(size->kind->name, size->params, hash_.spec(), digests, excluded, threads)
-                    : any_filter::build(size->kind->name, size->params, hash_.spec(), digests, threads);
+  const auto build = [&] {
+    if (shards_ != 0) {
+      return build_shards(size->kind->name, size->params, hash_.spec(), digests,
+                          {.shards = shards_, .threads = threads});
+    }
+    return kind_->excludes ? any_filter::build(size->kind->name, size->params, hash_.spec(), digests, excluded, threads)
+                           : any_filter::build(size->kind->name, size->params, hash_.spec(), digests, threads);
+  };
+  auto filter = build();
   if (filter) return std::move(*filter);
   why = filter.error();
   return fail_parameter(why);
@@ -307,17 +337,19 @@ outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const
   // Divisible by every number up to 16: between two sizes that it folds to there are a few percent.
   constexpr std::uint64_t steps = 720'720;
   const double fpr = fpr_.value_or(default_fpr);
-  const std::uint64_t blocks = room_bytes * 8 / block_bits;
+  const unsigned pieces = std::max(shards_, 1U);
+  const std::uint64_t blocks = room_bytes * 8 / block_bits / pieces;
   // The number of hash functions stays what it is when a filter is folded, so it is that of the rate.
   const auto usual = plan_kind(*kind_, {.keys = 1'000'000, .fpr = fpr, .hashes = hashes_}, layout_);
   if (!usual) return fail_parameter(usual.error());
-  filter_params params{
-      .fpr = fpr, .bits = (blocks > steps ? blocks / steps * steps : blocks) * block_bits, .hashes = usual->hashes};
+  filter_params params{.fpr = fpr,
+                       .bits = (blocks > steps ? blocks / steps * steps : blocks) * block_bits * pieces,
+                       .hashes = usual->hashes};
   params.layout = layout_;
   const auto small = any_filter::make(kind_->name, {.keys = 64, .fpr = fpr, .layout = layout_}, hash_.spec());
   if (!small) return fail_parameter(small.error());
   if (const auto can = small->fold(1); !can) return fail_error(can.error());
-  auto filter = any_filter::make(kind_->name, params, hash_.spec());
+  auto filter = make_from(*kind_, params);
   if (!filter) return fail_parameter(filter.error());
   return std::move(*filter);
 }
@@ -325,11 +357,13 @@ outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const
 outcome<any_filter> build_request::folded(any_filter filter, std::uint64_t keys) const {
   const auto wanted = params_for(keys, {});
   if (!wanted) return failed(wanted.error());
+  // Of the fullest shard there may be, where there are shards.
+  const std::uint64_t keys_wanted = *part_of(*wanted).keys * std::max(shards_, 1U);
   const std::uint64_t capacity = filter.shape().capacity_keys;
   // The capacity is all but proportional to the size; the last steps are tried out.
-  for (std::uint64_t factor = capacity / std::max<std::uint64_t>(1, *wanted->keys) + 1; factor > 1; --factor) {
+  for (std::uint64_t factor = capacity / std::max<std::uint64_t>(1, keys_wanted) + 1; factor > 1; --factor) {
     auto smaller = filter.fold(factor);
-    if (smaller && smaller->shape().capacity_keys >= *wanted->keys) return std::move(*smaller);
+    if (smaller && smaller->shape().capacity_keys >= keys_wanted) return std::move(*smaller);
   }
   return filter;
 }

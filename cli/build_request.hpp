@@ -78,6 +78,9 @@ class build_request {
   outcome<void> take_sizes(const options& given);
   // --window and --generations.
   outcome<void> take_window(const options& given);
+  // What a filter of these parameters is made with: itself, or each of its shards.
+  [[nodiscard]] filter_params part_of(const filter_params& params) const;
+  [[nodiscard]] result<any_filter> make_from(const kind_info& kind, const filter_params& params) const;
   [[nodiscard]] outcome<void> check_ceiling(const sized_kind& sized) const;
 
   const formats::format* form_ = nullptr;  // of another product
@@ -95,6 +98,8 @@ class build_request {
   std::string layout_;
   std::string mode_;
   std::optional<std::uint64_t> growth_;
+  unsigned shards_ = 0;   // 0: one file
+  unsigned threads_ = 1;  // that fill the shards
 };
 
 }  // namespace bloomery::cli

@@ -8,6 +8,7 @@
 #include "cli/filter_output.hpp"
 #include "cli/fullness.hpp"
 #include "cli/numbers.hpp"
+#include "cli/shards.hpp"
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
@@ -23,7 +24,9 @@ outcome<filter_edit> filter_edit::open(const options& given) {
 }
 
 outcome<filter_edit> filter_edit::open_file(const options& given, const std::string& path) {
-  auto lock = file_lock::take(path);
+  const auto shards = shards_at(path);
+  if (!shards) return failed(shards.error());
+  auto lock = file_lock::take(first_file(path, *shards));
   if (!lock) return failed(lock.error());
   auto opened = load_filter(given, path);
   if (!opened) return failed(opened.error());

@@ -6,7 +6,8 @@
 //     if (auto saved = edit->save(); !saved) return failed(saved.error());
 //
 // The file stays as it is until `save`, which replaces it at once by one of the same form: compressed, in text or plain,
-// with the same permissions. Until then no other process may change it (file_lock.hpp).
+// with the same permissions. Until then no other process may change it (file_lock.hpp). Of a filter in shards, the first
+// one is locked, and all are replaced.
 #pragma once
 
 #include <bloomery/any_filter.hpp>
@@ -27,7 +28,7 @@ namespace bloomery::cli {
 class filter_edit {
  public:
   static outcome<filter_edit> open(const options& given);
-  // The file with this name.
+  // The file with this name, or the set of shards.
   static outcome<filter_edit> open_file(const options& given, const std::string& path);
 
   [[nodiscard]] any_filter& filter() { return opened_.filter; }

@@ -10,6 +10,7 @@
 
 #include "cli/format_choice.hpp"
 #include "cli/output.hpp"
+#include "cli/shards.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -20,9 +21,10 @@ bool status_of(const std::string& path, struct stat& status) {
 
 }  // namespace
 
-outcome<void> check_output(const options& given) {
+outcome<void> check_output(const options& given, unsigned shards) {
   const std::string path(given.text(flag::output));
   if (path.empty()) return fail_usage("give the file to write: -o FILE, or -o - for standard output");
+  if (auto free = check_set_output(given, path, shards); !free) return free;
   if (path == "-") {
     if (given.has(flag::json)) return fail_usage("--json and -o - would both write to standard output: give a file");
     if (output_format(given).name != "text" && isatty(STDOUT_FILENO) == 1) {
@@ -51,7 +53,8 @@ bool is_same_file(const std::string& a, const std::string& b) {
 
 outcome<void> check_not_input(const std::string& path, std::span<const std::string> inputs) {
   struct stat status {};
-  if (path == "-" || stat(path.c_str(), &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  if (path != "-" && stat(path.c_str(), &status) != 0) return check_set_not_input(path, inputs);
+  if (path == "-" || !S_ISREG(status.st_mode)) return {};
   bool same = inputs.empty() && is_same_file(path, "-");
   for (const std::string& input : inputs) same |= is_same_file(path, input);
   if (same) return fail_file(path, "is an input as well: give another name for the output");
@@ -67,6 +70,7 @@ outcome<void> save_filter(const options& given, const any_filter& filter, const 
   const save_options how{.codec = *codec, .replace = given.has(flag::force)};
   const std::string path(given.text(flag::output));
   if (path != "-") {
+    if (auto free = check_set_output(given, path, filter.shards()); !free) return free;
     if (auto saved = formats::save(filter, form, path.c_str(), how, *taken); !saved) {
       return fail_file(path, saved.error());
     }
@@ -86,7 +90,8 @@ outcome<void> save_filter(const options& given, const any_filter& filter, const 
 
 std::uint64_t size_of_file(std::string_view path) {
   struct stat status {};
-  if (path == "-" || stat(std::string(path).c_str(), &status) != 0) return 0;
+  if (path == "-") return 0;
+  if (stat(std::string(path).c_str(), &status) != 0) return size_of_set(std::string(path));
   return static_cast<std::uint64_t>(status.st_size);
 }
 

@@ -17,8 +17,9 @@
 
 namespace bloomery::cli {
 
-// Whether the file can be written: it has a name, a folder, and is not there already unless --force.
-outcome<void> check_output(const options& given);
+// Whether the file can be written: it has a name, a folder, and is not there already unless --force. The same of the
+// files of a filter in shards.
+outcome<void> check_output(const options& given, unsigned shards = 0);
 
 // A problem when the file to be changed is one of those that keys are read from ("-" or none: standard input).
 outcome<void> check_not_input(const std::string& path, std::span<const std::string> inputs);
@@ -29,7 +30,7 @@ bool is_same_file(const std::string& a, const std::string& b);
 // In the format of --format or --to, else in `otherwise`, else as a native file.
 outcome<void> save_filter(const options& given, const any_filter& filter, const formats::format* otherwise = nullptr);
 
-// 0 for standard output.
+// 0 for standard output; for a set of shards, all of its files.
 std::uint64_t size_of_file(std::string_view path);
 
 }  // namespace bloomery::cli

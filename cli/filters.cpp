@@ -8,6 +8,7 @@
 #include "cli/digests.hpp"
 #include "cli/format_choice.hpp"
 #include "cli/numbers.hpp"
+#include "cli/shards.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -28,15 +29,18 @@ std::vector<std::byte> from_hex(std::string_view text, std::size_t size) {
 }
 
 outcome<opened_filter> open_in(const options& given, const std::string& path, bool in_memory) {
+  const auto shards = shards_at(path);
+  if (!shards) return failed(shards.error());
+  if (*shards != 0) return open_set(given, path, in_memory);
   const auto taken = format_options_of(given);
   if (!taken) return failed(taken.error());
   const formats::open_options how{.from = given.text(flag::from),
                                   .format = *taken,
-                                  .load = {.trust = given.has(flag::trust)},
+                                  .load = {.trust = given.has(flag::trust), .shard = takes_shard_alone(given)},
                                   .in_memory = in_memory};
   const std::string name = path == "-" ? "standard input" : path;
   auto opened = formats::open(path == "-" ? "/dev/stdin" : path.c_str(), how);
-  if (!opened) return fail_file(name, opened.error());
+  if (!opened) return fail_opening(name, opened.error());
   return opened_filter{
       name,         std::move(opened->filter), opened->form, opened->header.value_or(file_header{}), opened->size_bytes,
       opened->codec};

@@ -26,8 +26,8 @@ struct opened_filter {
   std::uint32_t codec = codec_none;
 };
 
-// In any format, told by its content or --from. Memory-mapped where that is possible. "-" is standard input. Knows
-// --trust.
+// In any format, told by its content or --from. Memory-mapped where that is possible. "-" is standard input, and the
+// name of a set of shards is the set. Knows --trust.
 outcome<opened_filter> open_filter(const options& given, const std::string& path);
 // The same in memory, all of it checked, so that it can be changed.
 outcome<opened_filter> load_filter(const options& given, const std::string& path);

@@ -72,6 +72,8 @@ constexpr std::array rows = {
              "format to write; see 'bloomery formats'", on_convert, flag_group::output},
     flag_row{flag::form, "form", "", type::choice, "FORM", "binary json",
              "format bits-and-blooms: how the file is written; binary without it", on_build | on_merge | on_convert, flag_group::output},
+    flag_row{flag::shards, "shards", "", type::positive, "N", "",
+             "write the filter in N files (1 to 4096), FILE.00-of-04 and so on, each with a part of the keys; other verbs take FILE", on_build, flag_group::output},
     // selection
     flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
              "the filter is in this format; told by its content without it", on_openers, selection},

@@ -77,7 +77,8 @@ enum class flag : std::uint8_t {
   format,
   to,
   from,
-  form,  //
+  form,
+  shards,  //
   invert,
   count,
   mark,

@@ -15,6 +15,7 @@
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
 #include "cli/progress.hpp"
+#include "cli/shards.hpp"
 #include "cli/sizes.hpp"
 #include "cli/verb.hpp"
 
@@ -37,6 +38,9 @@ void warn_if_overfull(const options& given, const built& made, const filter_stat
 // The kind, and the format where it is another product's.
 std::string what_text(const options& given, const built& made) {
   const formats::format& form = output_format(given);
+  if (made.filter.shards() != 0) {
+    return fmt::format("{} in {}", made.filter.info().name, number_of(made.filter.shards(), "shard"));
+  }
   if (form.is_native()) return std::string(made.filter.info().name);
   return fmt::format("{} of {}", made.filter.info().name, form.name);
 }
@@ -63,6 +67,7 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
   out["file"] = given.text(flag::output);
   out["format"] = output_format(given).name;
   out["kind"] = made.filter.info().name;
+  if (made.filter.shards() != 0) out["shards"] = made.filter.shards();
   out["keys_read"] = made.keys_read;
   if (made.keys_different) {
     out["keys_different"] = *made.keys_different;
@@ -87,7 +92,7 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
 
 // Key files are read, the output is written, and standard input is read once.
 outcome<void> check_files(const options& given) {
-  if (auto possible = check_output(given); !possible) return possible;
+  if (auto possible = check_output(given, shards_wanted(given)); !possible) return possible;
   const std::string path(given.text(flag::output));
   if (auto apart = check_not_input(path, given.operands()); !apart) return apart;
   if (!given.has(flag::exclude)) return {};
@@ -124,6 +129,8 @@ constexpr std::array examples = {
     example{"zcat logs/*.gz | cut -f 3 | bloomery build -o ips.bloom -p 1/1000", "from a pipe, wrong for 1 in 1000"},
     example{"bloomery build -o users.bloom --csv --header -f email people.csv", "one column of a CSV file"},
     example{"bloomery build -o ids.bloom --kind bitmap --u64 ids.txt", "integers, exactly"},
+    example{"bloomery build -o seen.bloom --shards 16 urls.txt",
+            "in 16 files, seen.bloom.00-of-16 and so on, for which other verbs are given seen.bloom"},
     example{"bloomery build -o users.bloom --key-file secret.key users.txt",
             "with a secret, for keys that others choose"},
     example{"bloomery build -o blocklist.bloom --format dcso -p 0.1% domains.txt", "as another product would"},
@@ -156,6 +163,11 @@ const verb build_verb = {
         "About keys of neither it says yes as often as the lists make it smallest, or at most at the rate -p.\n\n"
         "The kind is blocked unless --kind says otherwise, "
         "or bloom where blocked would be more than 25 % larger or would not fit. "
+        "With --shards the filter is a set of files, each with a part of the keys, "
+        "which can be made, sent and merged one by one; all of them appear or none. "
+        "Each is made for its part and a little more, as keys do not fall into parts evenly: "
+        "0.6 % for 4 parts of a million keys, a fifth for 16 of a thousand. "
+        "Shards are filled side by side, also those of kinds that one thread fills otherwise.\n\n"
         "Input packed with gzip or zstd is unpacked.\n\n"
         "With --format the file is that of another product ('bloomery formats' lists them), with its kind, hash and "
         "sizes: byte for byte what that product makes of the same keys, where it always makes the same. "

@@ -10,6 +10,7 @@
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
+#include "cli/shards.hpp"
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
@@ -43,8 +44,10 @@ failed refuse(const opened_filter& opened, const formats::format& to) {
 outcome<int> run(const options& given) {
   if (given.operands().size() != 1) return fail_usage("give one filter: bloomery convert FILE -o OUT --to FORMAT");
   if (!given.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
-  if (auto possible = check_output(given); !possible) return failed(possible.error());
   const std::string& path = given.operands().front();
+  const auto shards = shards_at(path);
+  if (!shards) return failed(shards.error());
+  if (auto possible = check_output(given, *shards); !possible) return failed(possible.error());
   const auto opened = open_filter(given, path);
   if (!opened) return failed(opened.error());
   const formats::format& to = output_format(given);

@@ -11,6 +11,7 @@
 #include "cli/filter_output.hpp"
 #include "cli/messages.hpp"
 #include "cli/progress.hpp"
+#include "cli/shards.hpp"
 #include "cli/verb_dedup.hpp"
 
 namespace bloomery::cli {
@@ -42,7 +43,9 @@ outcome<approx_start> continue_state(const options& given, const std::string& pa
 
 outcome<approx_start> start_approx(const options& given) {
   const std::string path(given.text(flag::state));
-  if (!path.empty() && is_there(path)) return continue_state(given, path);
+  const auto shards = shards_at(path);
+  if (!shards) return failed(shards.error());
+  if (!path.empty() && (*shards != 0 || is_there(path))) return continue_state(given, path);
   const auto request = build_request::from(given);
   if (!request) return failed(request.error());
   approx_start start{request->hash(), {}, {}, {}};

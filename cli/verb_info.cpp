@@ -14,6 +14,7 @@
 #include "cli/json_values.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
+#include "cli/shards.hpp"
 #include "cli/terminal.hpp"
 #include "cli/verb.hpp"
 
@@ -24,7 +25,10 @@ struct report {
   const opened_filter& opened;
   filter_stats stats;
   fullness full;
+  nlohmann::ordered_json shards{};  // of a filter in shards, for --json
 
+  // A shard of a filter that is in several, looked at alone.
+  [[nodiscard]] bool is_shard() const { return opened.header.shard.count != 0 && opened.filter.shards() == 0; }
   [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
   [[nodiscard]] double held() const {
     return stats.keys.exact ? static_cast<double>(stats.keys.keys) : stats.estimated_keys;
@@ -83,6 +87,39 @@ struct exactness {
   }
 };
 
+nlohmann::ordered_json parameters_of(const any_filter& filter) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const named_value& value : filter.describe()) {
+    if (value.name.empty()) continue;
+    std::string name(value.name);
+    std::replace(name.begin(), name.end(), ' ', '_');
+    if (value.text.empty()) {
+      out[name] = value.number;
+    } else {
+      out[name] = value.text;
+    }
+  }
+  return out;
+}
+
+// One object a shard.
+outcome<nlohmann::ordered_json> shards_of(const opened_filter& opened) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (unsigned i = 0; i < opened.filter.shards(); ++i) {
+    const any_filter& shard = opened.filter.shard(i);
+    const auto stats = shard.stats();
+    if (!stats) return fail_file(opened.name, stats.error());
+    out.push_back({{"file", shard_file(opened.name, i, opened.filter.shards())},
+                   {"parameters", parameters_of(shard)},
+                   {"capacity_keys", stats->capacity_keys},
+                   {"keys", stats->keys.keys},
+                   {"fill", stats->fill},
+                   {"fpr_now", stats->fpr_now},
+                   {"memory_bytes", stats->memory_bytes}});
+  }
+  return out;
+}
+
 nlohmann::ordered_json as_json(const report& of) {
   nlohmann::ordered_json out;
   const file_header& header = of.opened.header;
@@ -92,15 +129,13 @@ nlohmann::ordered_json as_json(const report& of) {
   out["file_bytes"] = of.opened.file_bytes;
   out["compression"] = codec_name(of.opened.codec);
   out["kind"] = of.kind().name;
-  for (const named_value& value : of.opened.filter.describe()) {
-    if (value.name.empty()) continue;
-    std::string name(value.name);
-    std::replace(name.begin(), name.end(), ' ', '_');
-    if (value.text.empty()) {
-      out["parameters"][name] = value.number;
-    } else {
-      out["parameters"][name] = value.text;
-    }
+  if (of.opened.filter.shards() != 0) {
+    out["shards"] = of.opened.filter.shards();
+    out["each_shard"] = of.shards;
+  } else {
+    const nlohmann::ordered_json parameters = parameters_of(of.opened.filter);
+    if (!parameters.empty()) out["parameters"] = parameters;
+    if (of.is_shard()) out["shard"] = {{"index", header.shard.index}, {"of", header.shard.count}};
   }
   out["hash"] = of.hash_name();
   out["seed"] = of.opened.filter.hash().seed;
@@ -126,6 +161,39 @@ nlohmann::ordered_json as_json(const report& of) {
 
 void add_line(std::string& out, std::string_view name, std::string_view value) {
   out.append(fmt::format("  {:<14} {}\n", name, value));
+}
+
+// "1,024", or with shards that differ "1,024 to 1,040"
+std::string value_text(const report& of, std::size_t index) {
+  const any_filter& filter = of.opened.filter;
+  const named_value value = filter.describe()[index];
+  if (!value.text.empty()) return std::string(value.text);
+  if (filter.shards() == 0) return with_commas(value.number);
+  std::uint64_t least = value.number;
+  std::uint64_t most = value.number;
+  for (unsigned i = 1; i < filter.shards(); ++i) {
+    const std::uint64_t number = filter.shard(i).describe()[index].number;
+    least = std::min(least, number);
+    most = std::max(most, number);
+  }
+  if (least == most) return fmt::format("{} in each shard", with_commas(least));
+  return fmt::format("{} to {} in a shard", with_commas(least), with_commas(most));
+}
+
+std::string shards_text(const report& of) {
+  const unsigned count = of.opened.filter.shards();
+  const std::string first = shard_file(of.opened.name, 0, count);
+  if (count == 1) return fmt::format("1 shard: {}", first);
+  return fmt::format("{} shards: {} to {}", count, first, shard_file(of.opened.name, count - 1, count));
+}
+
+// A shard alone.
+std::string shard_text(const report& of) {
+  const shard_place& place = of.opened.header.shard;
+  const std::string set = set_of(of.opened.name, place);
+  return fmt::format("{}: a part of {}; what follows is about this part alone",
+                     shard_label(place.index, place.count).c_str(),
+                     set.empty() ? "a filter in several files" : fmt::format("the filter {}", set));
 }
 
 std::string file_text(const report& of) {
@@ -180,9 +248,11 @@ std::string as_text(const report& of, const painter& paint) {
   std::string out = fmt::format("{}\n", paint(style::bold, of.opened.name));
   add_line(out, "file", file_text(of));
   add_line(out, "kind", fmt::format("{}: {}", of.kind().name, of.kind().summary));
-  for (const named_value& value : of.opened.filter.describe()) {
-    if (value.name.empty()) continue;
-    add_line(out, value.name, value.text.empty() ? with_commas(value.number) : std::string(value.text));
+  if (of.is_shard()) add_line(out, "shard", shard_text(of));
+  if (of.opened.filter.shards() != 0) add_line(out, "set", shards_text(of));
+  const named_values values = of.opened.filter.describe();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].name.empty()) add_line(out, values[i].name, value_text(of, i));
   }
   const hash_spec& hash = of.opened.filter.hash();
   std::string hash_text = of.hash_name();
@@ -236,19 +306,37 @@ std::vector<double> fill_of_parts(std::span<const std::byte> bytes, std::size_t 
   return shares;
 }
 
+// The arrays of the filter: one, or that of each shard.
+outcome<std::vector<std::span<const std::byte>>> arrays_of(const opened_filter& opened) {
+  std::vector<std::span<const std::byte>> out;
+  const unsigned shards = opened.filter.shards();
+  for (unsigned i = 0; i < std::max(shards, 1U); ++i) {
+    const auto bytes = shards == 0 ? opened.filter.bytes() : opened.filter.shard(i).bytes();
+    if (!bytes) return fail_file(opened.name, bytes.error());
+    out.push_back(*bytes);
+  }
+  return out;
+}
+
 outcome<std::string> picture(const options& given, const opened_filter& opened) {
-  const auto bytes = opened.filter.bytes();
-  if (!bytes) return fail_file(opened.name, bytes.error());
-  if (bytes->empty()) return fmt::format("  (kind {} has no bit array to draw)\n", opened.filter.info().name);
+  const auto arrays = arrays_of(opened);
+  if (!arrays) return failed(arrays.error());
+  const std::size_t bytes = arrays->front().size();
+  if (bytes == 0) return fmt::format("  (kind {} has no bit array to draw)\n", opened.filter.info().name);
   constexpr std::size_t columns = 64;
   constexpr std::size_t most_rows = 8;
   const chart_look look = look_of(given, STDOUT_FILENO);
-  const std::size_t rows = std::clamp<std::size_t>(bytes->size() / columns, 1, most_rows);
-  const std::size_t parts = std::min(rows * columns, bytes->size());
-  const auto shares = fill_of_parts(*bytes, parts, opened.filter.info().cell_bits);
+  const std::size_t rows = std::clamp<std::size_t>(bytes * arrays->size() / columns, 1, most_rows);
+  const std::size_t in_each = std::clamp<std::size_t>(rows * columns / arrays->size(), 1, bytes);
+  std::vector<double> shares;
+  for (const auto& array : *arrays) {
+    const auto own = fill_of_parts(array, in_each, opened.filter.info().cell_bits);
+    shares.insert(shares.end(), own.begin(), own.end());
+  }
+  const std::size_t parts = shares.size();
   const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
-  std::string out = fmt::format("\n  fill of {} parts of the array, {} each, from 0 % (blank) to 100 % (full)\n", parts,
-                                human_size(bytes->size() / parts));
+  std::string out = fmt::format("\n  fill of {} parts of the array{}, {} each, from 0 % (blank) to 100 % (full)\n",
+                                parts, arrays->size() == 1 ? "" : "s, shard by shard", human_size(bytes / in_each));
   for (std::size_t first = 0; first < parts; first += columns) {
     const std::size_t size = std::min(columns, parts - first);
     out.append(fmt::format("  |{}|\n", draw_heat(std::span(shares).subspan(first, size), 0.0, 1.0, look)));
@@ -262,8 +350,11 @@ outcome<void> show(const options& given, const std::string& path, output& out) {
   if (!opened) return failed(opened.error());
   const auto stats = opened->filter.stats();
   if (!stats) return fail_file(opened->name, stats.error());
-  const report of{*opened, *stats, fullness_of(opened->filter.info(), *stats)};
+  report of{*opened, *stats, fullness_of(opened->filter.info(), *stats)};
   if (given.has(flag::json)) {
+    auto shards = shards_of(*opened);
+    if (!shards) return failed(shards.error());
+    of.shards = std::move(*shards);
     if (given.operands().size() == 1) {
       out.write_json(as_json(of));
     } else {
@@ -315,7 +406,8 @@ const verb info_verb = {
         "(exact, or estimated after a merge), capacity, "
         "fill, false-positive rate promised and now, memory and file size, "
         "and whether it holds more keys than it was made for. "
-        "Several files give one block each, or with --json one object a line.\n\n"
+        "Several files give one block each, or with --json one object a line. "
+        "Of a filter in shards FILE is the name without the shard's number; the file of a shard is described alone.\n\n"
         "The whole file is read and checked; with --trust it is read only. - is standard input.",
     .examples = info_parts::examples,
     .exit_codes = "0: done; 2: error, such as a damaged file",

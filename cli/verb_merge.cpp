@@ -17,6 +17,7 @@
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
+#include "cli/shards.hpp"
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
@@ -48,6 +49,11 @@ outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
   if (filter.info().id != next.filter.info().id) {
     return fail_text(fmt::format("{} is of kind {}, {} of kind {}: only filters of one kind can be merged", first,
                                  filter.info().name, next.name, next.filter.info().name));
+  }
+  if (filter.shards() != next.filter.shards()) {
+    const auto form = [](unsigned shards) { return shards == 0 ? "one file" : number_of(shards, "shard"); };
+    return fail_text(fmt::format("{} is in {}, {} in {}: only filters in as many shards can be merged", first,
+                                 form(filter.shards()), next.name, form(next.filter.shards())));
   }
   const hash_spec& a = filter.hash();
   const hash_spec& b = next.filter.hash();
@@ -185,10 +191,12 @@ outcome<merged> merge_all(const options& given) {
 
 std::string summary(const options& given, const merged& made, const filter_stats& stats) {
   const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
+  const unsigned shards = made.filter.shards();
   std::string out = fmt::format(
-      "{}: {} of {}, {}, {}{}, {}", given.text(flag::output), given.has(flag::intersect) ? "intersection" : "union",
-      number_of(made.names.size(), "filter"), made.filter.info().name, made.filter.info().exact ? "" : "about ",
-      number_of(fullness_of(made.filter.info(), stats).keys, "key"),
+      "{}: {} of {}, {}{}, {}{}, {}", given.text(flag::output), given.has(flag::intersect) ? "intersection" : "union",
+      number_of(made.names.size(), "filter"), made.filter.info().name,
+      shards == 0 ? std::string() : fmt::format(" in {}", number_of(shards, "shard")),
+      made.filter.info().exact ? "" : "about ", number_of(fullness_of(made.filter.info(), stats).keys, "key"),
       exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   if (!made.filter.info().exact) {
     out.append(
@@ -208,6 +216,7 @@ nlohmann::ordered_json as_json(const options& given, const merged& made, const f
   }
   out["format"] = output_format(given, kept_format(made)).name;
   out["kind"] = made.filter.info().name;
+  if (made.filter.shards() != 0) out["shards"] = made.filter.shards();
   out["keys"] = fullness_of(made.filter.info(), stats).keys;
   out["keys_exact"] = made.filter.info().exact;
   out["capacity_keys"] = capacity_of(made.filter, stats);
@@ -224,15 +233,20 @@ outcome<void> check_inputs(const options& given) {
   if (std::count(given.operands().begin(), given.operands().end(), "-") > 1) {
     return fail_usage("standard input holds one filter: give - once");
   }
-  return check_output(given);
+  const auto shards = shards_at(given.operands().front());
+  if (!shards) return failed(shards.error());
+  return check_output(given, *shards);
 }
 
 // The lock of an output that is an input as well: what is added to it meanwhile would be lost.
 outcome<std::optional<file_lock>> lock_output(const options& given) {
   const std::string path(given.text(flag::output));
   for (const std::string& input : given.operands()) {
-    if (path == "-" || input == "-" || !is_same_file(path, input)) continue;
-    auto lock = file_lock::take(path);
+    const auto shards = shards_at(input);
+    if (!shards) return failed(shards.error());
+    const std::string first = first_file(path, *shards);
+    if (path == "-" || input == "-" || !is_same_file(first, first_file(input, *shards))) continue;
+    auto lock = file_lock::take(first);
     if (!lock) return failed(lock.error());
     return std::optional(std::move(*lock));
   }
@@ -293,6 +307,7 @@ const verb merge_verb = {
         "The false-positive rate of the result is printed, with a warning when it is worse than promised. "
         "Filters of kind growing merge whatever their sizes, their rates add up, "
         "and a result that would be worse than promised is refused without --any-rate.\n\n"
+        "Filters in shards are merged shard by shard, into as many; all must have as many. "
         "Every input is checked as a whole. "
         "FILE appears whole or not at all; with --force it may be one of the inputs.",
     .examples = merge_parts::examples,

@@ -43,14 +43,20 @@ struct filter_stats {
   bool promise_known = true;
 };
 
+class any_filter;
+
 namespace detail {
 
-// What stands behind any_filter: see any_filter_model.hpp, and formats.hpp for filters of other products.
+// What stands behind any_filter: see any_filter_model.hpp, any_shards_model.hpp for several of them together, and
+// formats.hpp for filters of other products.
 struct filter_model {
   filter_model() = default;
   filter_model(const filter_model&) = delete;
   filter_model& operator=(const filter_model&) = delete;
   virtual ~filter_model() = default;
+  // 0: no shards, but one filter.
+  [[nodiscard]] virtual unsigned shards() const noexcept { return 0; }
+  [[nodiscard]] virtual const any_filter* shard(unsigned /*index*/) const noexcept { return nullptr; }
   [[nodiscard]] virtual const kind_info& info() const noexcept = 0;
   [[nodiscard]] virtual bool is_mapped() const noexcept = 0;
   [[nodiscard]] virtual stored_shape shape() const noexcept = 0;
@@ -75,6 +81,8 @@ struct filter_model {
   // `other` is of the same kind.
   virtual result<void> merge(const filter_model& other, merge_rate rate) noexcept = 0;
   virtual result<void> intersect(const filter_model& other) noexcept = 0;
+  // Whether filters of one shape may be refused, because of a rate, of room or of memory.
+  [[nodiscard]] virtual bool merge_may_fail() const noexcept { return true; }
   [[nodiscard]] virtual result<std::unique_ptr<filter_model>> fold(std::uint64_t factor) const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t fold_units() const noexcept = 0;
   [[nodiscard]] virtual result<std::unique_ptr<filter_model>> clone() const noexcept = 0;
@@ -107,7 +115,7 @@ class any_filter {
                                   unsigned threads = 0) noexcept;
   template <filter_kind K>
   static result<any_filter> own(K filter, const hash_spec& hash) noexcept;
-  // What is no kind of ours: a filter of another product (formats.hpp).
+  // What is no kind of ours, or several filters: see formats.hpp and any_shards.hpp.
   static any_filter adopt(std::unique_ptr<detail::filter_model> model, const hash_spec& hash) noexcept {
     return {std::move(model), hash};
   }
@@ -131,6 +139,9 @@ class any_filter {
   [[nodiscard]] stored_shape shape() const noexcept { return self_->shape(); }
   [[nodiscard]] named_values describe() const noexcept { return self_->describe(); }
   [[nodiscard]] bool is_mapped() const noexcept { return self_->is_mapped(); }
+  // Of a filter in shards (any_shards.hpp), each of which is a filter of its own; 0: this one is in one piece.
+  [[nodiscard]] unsigned shards() const noexcept { return self_->shards(); }
+  [[nodiscard]] const any_filter& shard(unsigned index) const noexcept { return *self_->shard(index); }
   [[nodiscard]] result<filter_stats> stats() const noexcept { return self_->stats(); }
   // The stored words of kinds that have them, for pictures of the fill; empty for others. Every chunk is checked first,
   // as it is for stats(), unless the file is trusted.
@@ -172,6 +183,8 @@ class any_filter {
   // Some kinds refuse a union that would break their promise, unless any rate will do.
   result<void> merge(const any_filter& other, merge_rate rate = merge_rate::as_promised) noexcept;
   result<void> intersect(const any_filter& other) noexcept;
+  // Whether even filters of one shape may be refused.
+  [[nodiscard]] bool merge_may_fail() const noexcept { return self_->merge_may_fail(); }
   [[nodiscard]] result<any_filter> fold(std::uint64_t factor) const noexcept;
   // What a factor must divide; 0 for kinds that cannot fold.
   [[nodiscard]] std::uint64_t fold_units() const noexcept { return self_->fold_units(); }
@@ -179,7 +192,7 @@ class any_filter {
   result<void> clear() noexcept { return self_->clear(); }
   // Same kind, hash and content.
   friend bool operator==(const any_filter& a, const any_filter& b) noexcept {
-    return a.info().id == b.info().id && a.hash_ == b.hash_ && a.self_->equals(*b.self_);
+    return a.info().id == b.info().id && a.hash_ == b.hash_ && a.shards() == b.shards() && a.self_->equals(*b.self_);
   }
 
  private:

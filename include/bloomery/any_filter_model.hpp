@@ -108,6 +108,10 @@ struct in_memory final : filter_model {
       return cannot(K::info, "intersect");
     }
   }
+  // Bits of equal shapes always come together.
+  [[nodiscard]] bool merge_may_fail() const noexcept override {
+    return refusing_merges<K> || bounded_kind<K> || !contiguous_kind<K> || !mergeable<K>;
+  }
   [[nodiscard]] result<filter_owner> fold(std::uint64_t factor) const noexcept override {
     if constexpr (foldable<K>) {
       return wrap(filter.fold(factor));

@@ -170,7 +170,15 @@ BLOOMERY_ANY_INLINE result<void> any_filter::check_same(const any_filter& other)
   if (hash_.id != other.hash_.id) return fail(errc::mismatch, "they use different hashes");
   if (hash_.seed != other.hash_.seed) return fail(errc::mismatch, "they use different seeds");
   if (hash_.key_id != other.hash_.key_id) return fail(errc::mismatch, "they use different secret keys");
-  return {};
+  if (shards() == other.shards()) return {};
+  std::array<char, 96> text{};
+  if (shards() != 0 && other.shards() != 0) {
+    std::snprintf(text.data(), text.size(), "one is of %u shards, the other of %u", shards(), other.shards());
+  } else {
+    std::snprintf(text.data(), text.size(), "one is of %u shards, the other in one piece",
+                  shards() != 0 ? shards() : other.shards());
+  }
+  return fail(errc::mismatch, text.data());
 }
 
 BLOOMERY_ANY_INLINE result<void> any_filter::merge(const any_filter& other, merge_rate rate) noexcept {

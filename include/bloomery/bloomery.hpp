@@ -12,6 +12,7 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
+#include <bloomery/any_shards.hpp>
 #include <bloomery/filter.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>

@@ -189,8 +189,14 @@ result<sharded<K, H>> sharded<K, H>::make(const filter_params& params, unsigned 
                 "bitmap takes integer keys and the hash identity, and no other kind does");
   auto list = room_for(shards, params.memory);
   if (!list) return fail(list.error());
+  filter_params one = shard_params(params, shards);
+  if constexpr (both_wide) {
+    const auto plan = K::plan(one.sizes(), one.layout);
+    if (!plan) return fail(plan.error());
+    one.wide_digests = sizing::hash_bits_needed(params.keys.value_or(plan->keys * shards), plan->fpr) > 64;
+  }
   for (unsigned i = 0; i < shards; ++i) {
-    auto made = K::make(shard_params(params, shards));
+    auto made = K::make(one);
     if (!made) return fail(made.error());
     list->push(part(std::move(*made)));
   }

@@ -156,6 +156,8 @@ TEST_F(Cascade, WhatDoesNotGoTogetherIsRefused) {
                "bloomery: build: kind blocked cannot exclude keys: leave --exclude out, or use --kind cascade");
   expect_error({"build", "-o", "c", "--kind", "ribbon", "--exclude", "out", "in"},
                "bloomery: build: kind ribbon cannot exclude keys: leave --exclude out, or use --kind cascade");
+  expect_error(building("c", {"--exclude", "out", "--shards", "4", "in"}),
+               "bloomery: build: kind cascade is built whole, from both lists at once: leave --shards out");
   expect_error(building("c", {"--exclude", "-"}), "bloomery: build: standard input (-) can be read only once");
   expect_error(building("c", {"--exclude", "out", "--bits-per-key", "9", "in"}),
                "bloomery: build: kind cascade is as large as its two lists need: leave the size out");

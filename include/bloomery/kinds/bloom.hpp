@@ -227,7 +227,7 @@ inline result<bloom> bloom::make(const filter_params& params) noexcept {
   filter.hashes_ = solved->hashes;
   filter.capacity_ = solved->keys;
   filter.fpr_ = params.fpr ? *params.fpr : solved->fpr;
-  filter.digest_bits_ = solved->digest_bits;
+  filter.digest_bits_ = params.wide_digests ? 128 : solved->digest_bits;
   return filter;
 }
 

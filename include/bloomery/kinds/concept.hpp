@@ -62,6 +62,7 @@ struct filter_params {
   const clock_hook* clock = nullptr;             // kinds that expire: the time; null is the system's
   std::optional<std::uint64_t> growth{};         // kinds that take a growth factor
   std::optional<std::uint64_t> excluded_keys{};  // kinds that exclude keys: for sizing alone, as `keys` is
+  bool wide_digests = false;  // kinds that can take 128-bit digests: such, even if its own keys need none
 
   [[nodiscard]] size_request sizes() const noexcept {
     return {keys, fpr, bits, hashes, bits_per_key, memory_bytes, excluded_keys};
