@@ -11,6 +11,7 @@
 //     bool maybe = seen->may_contain("alice");
 #pragma once
 
+#include <bloomery/adaptive.hpp>
 #include <bloomery/any_filter.hpp>
 #include <bloomery/any_shards.hpp>
 #include <bloomery/filter.hpp>

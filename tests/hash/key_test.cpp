@@ -255,6 +255,40 @@ TEST(TupleSink, ClearStartsAfresh) {
   EXPECT_EQ(sink.digest(), digest_of(hash, std::tuple("a")));
 }
 
+TEST(TupleSink, SaysWhetherItsBytesAreTheWholeKey) {
+  const auto is_whole = [](const auto& key) {
+    tuple_sink<xxh3> sink(hash);
+    sink.put_all(key);
+    return sink.is_whole();
+  };
+  const std::string fits(512, 'x');
+  const std::string too_long(513, 'x');
+  EXPECT_TRUE(is_whole(std::tuple(fits, fits.substr(0, 508))));
+  EXPECT_FALSE(is_whole(std::tuple(fits, fits.substr(0, 509))));
+  EXPECT_FALSE(is_whole(std::tuple(1, too_long)));
+  EXPECT_TRUE(is_whole(std::tuple(1, std::tuple(2, "x"))));
+  EXPECT_FALSE(is_whole(std::tuple(1, std::tuple(too_long), 2)));
+  EXPECT_FALSE(is_whole(std::tuple(std::tuple(too_long), std::tuple("x"))));
+  tuple_sink<xxh3> sink(hash);
+  sink.put(too_long);
+  sink.clear();
+  EXPECT_TRUE(sink.is_whole());
+}
+
+TEST(Key, ItsBytesAreThoseThatAreHashed) {
+  const auto check = [](const auto& key, bool expected_whole) {
+    with_key_bytes(hash, key, [&](std::span<const std::byte> bytes, bool whole) {
+      EXPECT_EQ(hash(bytes.data(), bytes.size()), digest_of(hash, key));
+      EXPECT_EQ(whole, expected_whole);
+    });
+  };
+  check("text", true);
+  check(std::string(5000, 'x'), true);
+  check(-7, true);
+  check(std::tuple("user", 42), true);
+  check(std::tuple("user", std::string(513, 'x')), false);
+}
+
 TEST(FieldSink, GivesTheBytesOfTheTupleWithEveryHash) {
   const std::array<std::byte, 32> secret{};
   const std::string long_field(3000, 'l');

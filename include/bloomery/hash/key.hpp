@@ -152,7 +152,7 @@ class tuple_sink {
     } else if constexpr (detail::funnel_key<Part>) {
       tuple_sink nested(hash_);
       bloomery_funnel(nested, part);
-      put_field(nested.bytes());
+      put_nested(nested);
     } else if constexpr (detail::text_key<Part> || detail::byte_range_key<Part>) {
       put_field(detail::key_bytes(part));
     } else if constexpr (detail::integer_key<Part>) {
@@ -160,7 +160,7 @@ class tuple_sink {
     } else if constexpr (detail::tuple_key<Part>) {
       tuple_sink nested(hash_);
       nested.put_all(part);
-      put_field(nested.bytes());
+      put_nested(nested);
     } else {
       detail::refuse_key<Part>();
     }
@@ -176,7 +176,12 @@ class tuple_sink {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {buffer_.data(), used_}; }
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_bytes(hash_, buffer_.data(), used_); }
   [[nodiscard]] digest128 digest_wide() const noexcept { return digest_bytes_wide(hash_, buffer_.data(), used_); }
-  void clear() noexcept { used_ = 0; }
+  // Whether no digest stands for a part of them: then keys of equal bytes are equal.
+  [[nodiscard]] bool is_whole() const noexcept { return whole_; }
+  void clear() noexcept {
+    used_ = 0;
+    whole_ = true;
+  }
 
  private:
   static constexpr std::size_t leb128_max_bytes = 10;
@@ -218,7 +223,13 @@ class tuple_sink {
     std::array<std::byte, 18> folded{std::byte{0x80}, std::byte{0x00}};
     const std::size_t folded_size = 2 + encode_digest(folded.data() + 2, bytes());
     used_ = 0;
+    whole_ = false;
     append(folded.data(), folded_size);
+  }
+
+  void put_nested(const tuple_sink& nested) noexcept {
+    put_field(nested.bytes());
+    whole_ = whole_ && nested.whole_;
   }
 
   void put_field(std::span<const std::byte> field) noexcept {
@@ -230,6 +241,7 @@ class tuple_sink {
       size += encode_digest(head.data() + size, field);
       make_room(size);
       append(head.data(), size);
+      whole_ = false;
       return;
     }
     const std::size_t size = encode_leb128(head.data(), field.size());
@@ -240,6 +252,7 @@ class tuple_sink {
 
   H hash_;  // a copy: hashes are small, and a reference to a temporary one would be a trap
   std::size_t used_ = 0;
+  bool whole_ = true;
   std::array<std::byte, buffer_bytes> buffer_;
 };
 
@@ -275,6 +288,15 @@ auto digest_key(const H& hash, const Key& key, OfBytes of_bytes, OfSink of_sink)
 }
 
 }  // namespace detail
+
+// Calls f(bytes, whole) with the bytes that are hashed for a key that is not prehashed. Not `whole`: a digest stands for a part
+// of them, so that another key may have the same.
+template <digester H, class Key, class F>
+auto with_key_bytes(const H& hash, const Key& key, F&& f) noexcept {
+  return detail::digest_key(
+      hash, key, [&](const void* bytes, std::size_t size) { return f(detail::as_key_bytes(bytes, size), true); },
+      [&](const auto& sink) { return f(sink.bytes(), sink.is_whole()); });
+}
 
 // The 64-bit digest of a key of any type. `hash` is a hash (xxh3{}) or a hasher.
 template <digester H, class Key>

@@ -1,0 +1,28 @@
+// core/shared_count.hpp: a count that many readers of a thing may add to at once, each from a const function.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace bloomery {
+
+class shared_count {
+ public:
+  shared_count() noexcept = default;
+  shared_count(shared_count&& other) noexcept : value_(other.value()) {}
+  shared_count& operator=(shared_count&& other) noexcept {
+    value_.store(other.value(), std::memory_order_relaxed);
+    return *this;
+  }
+  shared_count(const shared_count&) = delete;
+  shared_count& operator=(const shared_count&) = delete;
+  ~shared_count() = default;
+
+  void add() const noexcept { value_.fetch_add(1, std::memory_order_relaxed); }
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
+
+ private:
+  mutable std::atomic<std::uint64_t> value_{0};
+};
+
+}  // namespace bloomery
