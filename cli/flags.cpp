@@ -74,6 +74,10 @@ constexpr std::array rows = {
              "format bits-and-blooms: how the file is written; binary without it", on_build | on_merge | on_convert, flag_group::output},
     flag_row{flag::shards, "shards", "", type::positive, "N", "",
              "write the filter in N files (1 to 4096), FILE.00-of-04 and so on, each with a part of the keys; other verbs take FILE", on_build, flag_group::output},
+    flag_row{flag::strategy, "strategy", "", type::choice, "BITS", "32 64",
+             "format guava: MURMUR128_MITZ_32 or MURMUR128_MITZ_64; 64 without it, as Guava itself chooses", on_build, flag_group::output},
+    flag_row{flag::k_rule, "k-rule", "", type::choice, "RULE", "old new",
+             "format guava: how the number of hash functions is chosen: old as up to Guava 33.3, new as from 33.4 on; old without it", on_build, flag_group::output},
     // selection
     flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
              "the filter is in this format; told by its content without it", on_openers, selection},
@@ -138,6 +142,8 @@ constexpr std::array rows = {
              "keys are written as hexadecimal bytes", on_key_readers, flag_group::keys},
     flag_row{flag::u64, "u64", "", type::none, "", "",
              "keys are decimal integers, hashed as 8 little-endian bytes", on_key_readers, flag_group::keys},
+    flag_row{flag::funnel, "funnel", "", type::choice, "FUNNEL", "bytes utf8 utf16 int long",
+             "keys become bytes as by this funnel of Guava: bytes as they are, text as UTF-8 or UTF-16, decimal integers as 4 or 8 little-endian bytes", on_key_readers, flag_group::keys},
     flag_row{flag::crlf, "crlf", "", type::none, "", "",
              "lines end with CR LF: the CR is not part of the key", on_key_readers, flag_group::keys},
     // general

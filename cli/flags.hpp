@@ -78,7 +78,9 @@ enum class flag : std::uint8_t {
   to,
   from,
   form,
-  shards,  //
+  shards,
+  strategy,
+  k_rule,  //
   invert,
   count,
   mark,
@@ -109,6 +111,7 @@ enum class flag : std::uint8_t {
   header,
   hex,
   u64,
+  funnel,
   crlf,  //
   json,
   quiet,

@@ -18,6 +18,8 @@ struct parameter {
 
 constexpr std::array parameters = {
     parameter{flag::form, "form", &formats::format_options::form},
+    parameter{flag::strategy, "strategy", &formats::format_options::strategy},
+    parameter{flag::k_rule, "k-rule", &formats::format_options::k_rule},
 };
 
 bool takes(const formats::format& form, std::string_view name) {

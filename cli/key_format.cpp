@@ -1,7 +1,8 @@
-// What -0, -f, -d, --csv, --header, --hex, --u64 and --crlf say together.
+// What -0, -f, -d, --csv, --header, --hex, --u64, --funnel and --crlf say together.
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 
 #include "cli/keys.hpp"
@@ -26,6 +27,24 @@ outcome<std::vector<std::string>> split_list(std::string_view list) {
     if (comma == list.size()) return out;
     list.remove_prefix(comma + 1);
   }
+}
+
+struct funnel_name {
+  std::string_view name;
+  key_funnel funnel;
+};
+constexpr std::array funnel_names = {
+    funnel_name{"bytes", key_funnel::bytes}, funnel_name{"utf8", key_funnel::utf8},
+    funnel_name{"utf16", key_funnel::utf16}, funnel_name{"int", key_funnel::int32},
+    funnel_name{"long", key_funnel::int64},
+};
+
+// Checked with the flag table.
+key_funnel funnel_of(std::string_view name) {
+  for (const funnel_name& each : funnel_names) {
+    if (each.name == name) return each.funnel;
+  }
+  return key_funnel::none;
 }
 
 }  // namespace
@@ -58,6 +77,13 @@ outcome<key_format> key_format::from(const options& given) {
   format.u64 = given.has(flag::u64);
   format.delimiter = static_cast<char>(given.count(flag::delimiter).value_or(format.csv ? ',' : '\t'));
   if (format.hex && format.u64) return fail_usage("--hex and --u64 contradict each other: give one");
+  format.funnel = funnel_of(given.text(flag::funnel));
+  if (format.u64 && format.funnel != key_funnel::none) {
+    return fail_usage("--u64 and --funnel contradict each other: give one");
+  }
+  if (format.hex && format.funnel > key_funnel::bytes) {
+    return fail_usage("--hex gives the bytes that are hashed: leave --funnel out, or use --funnel bytes");
+  }
   if (given.has(flag::delimiter) && !format.csv && !given.has(flag::fields)) {
     return fail_usage("-d separates fields: give -f with the fields that are the key, or --csv");
   }

@@ -29,11 +29,37 @@ std::string quoted(std::string_view text) {
   return out.append(text.size() > 40 ? "...'" : "'");
 }
 
-std::optional<std::uint64_t> parse_u64(std::string_view text) {
-  std::uint64_t value = 0;
+template <class Integer>
+std::optional<Integer> parse_integer(std::string_view text) {
+  Integer value = 0;
   const auto [end, bad] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (bad != std::errc{} || end != text.data() + text.size()) return {};
   return value;
+}
+
+// How many bytes of UTF-8 the first character of the text has; 0 where it is none.
+std::size_t character_bytes(std::string_view text) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const unsigned first = byte(0);
+  if (first < 0x80) return 1;
+  const std::size_t size = first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;
+  if (size == 0 || text.size() < size) return 0;
+  for (std::size_t i = 1; i < size; ++i) {
+    if (byte(i) >> 6U != 2) return 0;
+  }
+  // What a shorter form could say, halves of pairs, and what is beyond the last character.
+  const unsigned second = byte(1);
+  if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0)) return 0;
+  if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) return 0;
+  return size;
+}
+
+// The number of a character that has so many bytes.
+std::uint32_t character_at(std::string_view text, std::size_t size) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(text[i])); };
+  std::uint32_t number = size == 1 ? byte(0) : byte(0) & (0x7fU >> size);
+  for (std::size_t i = 1; i < size; ++i) number = number << 6U | (byte(i) & 0x3fU);
+  return number;
 }
 
 const char* find(const char* at, const char* end, char c) {
@@ -211,7 +237,21 @@ outcome<std::string_view> chunk_parser::key_of(std::string_view text) {
   return chunk_.chosen_.size() == 1 ? bytes_of(chunk_.chosen_[0]) : tuple_of(chunk_.chosen_);
 }
 
+// What a funnel of Guava feeds to the hash when it puts one field after the other.
+outcome<std::string_view> chunk_parser::joined(std::span<const std::string_view> fields) {
+  std::string all;
+  for (const std::string_view field : fields) {
+    auto bytes = bytes_of(field);
+    if (!bytes) return bytes;
+    all.append(*bytes);
+  }
+  const auto copy = chunk_.arena_.take(all.size());
+  std::copy(all.begin(), all.end(), copy.begin());
+  return view_of(copy);
+}
+
 outcome<std::string_view> chunk_parser::tuple_of(std::span<const std::string_view> fields) {
+  if (format_.funnel != key_funnel::none) return joined(fields);
   field_sink sink(hash_);
   for (const std::string_view field : fields) {
     auto bytes = bytes_of(field);
@@ -224,15 +264,71 @@ outcome<std::string_view> chunk_parser::tuple_of(std::span<const std::string_vie
   return view_of(copy);
 }
 
+outcome<std::string_view> chunk_parser::funnelled(std::string_view text) {
+  const auto integer = [&](auto value, std::string_view what) -> outcome<std::string_view> {
+    if (!value) return bad(fmt::format("{} is not an integer from {}", quoted(text), what));
+    const auto bytes = chunk_.arena_.take(sizeof *value);
+    store_le(reinterpret_cast<std::byte*>(bytes.data()), *value);
+    return view_of(bytes);
+  };
+  const auto unsigned_of = [&](auto value) {
+    using integer_type = std::make_unsigned_t<typename decltype(value)::value_type>;
+    return value ? std::optional(static_cast<integer_type>(*value)) : std::nullopt;
+  };
+  switch (format_.funnel) {
+    case key_funnel::none:
+    case key_funnel::bytes:
+      return text;
+    case key_funnel::int32:
+      return integer(unsigned_of(parse_integer<std::int32_t>(text)), "-2147483648 to 2147483647");
+    case key_funnel::int64:
+      return integer(unsigned_of(parse_integer<std::int64_t>(text)), "-9223372036854775808 to 9223372036854775807");
+    case key_funnel::utf8:
+    case key_funnel::utf16:
+      break;
+  }
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = character_bytes(text.substr(at));
+    if (size == 0) {
+      return bad(fmt::format("{} is not UTF-8 at byte {}: no text of Java has these bytes; --funnel bytes takes them",
+                             quoted(text), at + 1));
+    }
+    at += size;
+  }
+  return format_.funnel == key_funnel::utf8 ? text : text_in_utf16(text);
+}
+
+// `text` is UTF-8. No character takes more bytes than twice those that it has there.
+outcome<std::string_view> chunk_parser::text_in_utf16(std::string_view text) {
+  const auto bytes = chunk_.arena_.take(text.size() * 2);
+  std::size_t used = 0;
+  const auto put = [&](std::uint32_t unit) {
+    bytes[used++] = static_cast<char>(unit);
+    bytes[used++] = static_cast<char>(unit >> 8U);
+  };
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t size = character_bytes(text.substr(at));
+    const std::uint32_t number = character_at(text.substr(at), size);
+    at += size;
+    if (number < 0x10000) {
+      put(number);
+    } else {
+      put(0xd800U + ((number - 0x10000U) >> 10U));
+      put(0xdc00U + ((number - 0x10000U) & 0x3ffU));
+    }
+  }
+  return view_of(bytes.first(used));
+}
+
 outcome<std::string_view> chunk_parser::bytes_of(std::string_view text) {
   if (format_.u64) {
-    const auto value = parse_u64(text);
+    const auto value = parse_integer<std::uint64_t>(text);
     if (!value) return bad(fmt::format("{} is not an integer from 0 to 18446744073709551615", quoted(text)));
     const auto bytes = chunk_.arena_.take(8);
     store_le(reinterpret_cast<std::byte*>(bytes.data()), *value);
     return view_of(bytes);
   }
-  if (!format_.hex) return text;
+  if (!format_.hex) return funnelled(text);
   if (text.size() % 2 != 0) {
     return bad(fmt::format("{} has an odd number of hexadecimal digits: two make a byte", quoted(text)));
   }

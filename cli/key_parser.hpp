@@ -26,8 +26,11 @@ class chunk_parser {
   bool take(std::string_view text, std::string_view content);
   outcome<void> split_csv(std::string_view text);
   outcome<std::string_view> key_of(std::string_view text);
+  outcome<std::string_view> joined(std::span<const std::string_view> fields);
   outcome<std::string_view> tuple_of(std::span<const std::string_view> fields);
   outcome<std::string_view> bytes_of(std::string_view text);
+  outcome<std::string_view> funnelled(std::string_view text);
+  outcome<std::string_view> text_in_utf16(std::string_view text);
   [[nodiscard]] failed no_field(std::uint64_t position) const;
 
   key_chunk& chunk_;

@@ -2,7 +2,8 @@
 //
 // A record is a line (or what -0 or --csv makes of it); its key is those bytes, or what -f, --hex and --u64 make of
 // them. Several fields are encoded as the library encodes a tuple, so `-f 1,2` finds what digest_of(hash, std::tuple(a,
-// b)) inserted; with --hex the fields are the bytes, with --u64 integers.
+// b)) inserted; with --hex the fields are the bytes, with --u64 integers. With --funnel they are joined, as a funnel of
+// Guava does that puts one after the other.
 //
 // A chunk is a stretch of one file made of whole records, 256 KiB or so (more only where one record is longer), and
 // owns its bytes. From a slow pipe it holds what is there, so that answers come while the input still runs. Most verbs
@@ -58,6 +59,16 @@ class key_arena {
   std::size_t used_ = 0;
 };
 
+// What --funnel makes of a key: the bytes that a funnel of Guava feeds to the hash.
+enum class key_funnel : std::uint8_t {
+  none,
+  bytes,  // as they are
+  utf8,   // text: refused where it is not UTF-8
+  utf16,  // the same text as UTF-16 code units, little-endian
+  int32,  // a signed decimal integer in 4 bytes, little-endian
+  int64,  // and in 8
+};
+
 // How records and keys are written, from the options.
 struct key_format {
   char terminator = '\n';
@@ -66,6 +77,7 @@ struct key_format {
   bool header = false;
   bool hex = false;
   bool u64 = false;
+  key_funnel funnel = key_funnel::none;
   char delimiter = '\t';
   std::vector<std::string> fields;       // as given with -f
   std::vector<std::uint64_t> positions;  // the same from 0; empty while names are not yet known, or without -f
@@ -74,7 +86,9 @@ struct key_format {
   // Names of the header to positions.
   outcome<void> resolve(std::span<const std::string_view> names);
   // Whether the key is the record as it stands.
-  [[nodiscard]] bool is_plain() const { return !crlf && !csv && !hex && !u64 && positions.empty(); }
+  [[nodiscard]] bool is_plain() const {
+    return !crlf && !csv && !hex && !u64 && funnel <= key_funnel::bytes && positions.empty();
+  }
 };
 
 class record_view;

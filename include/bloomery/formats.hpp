@@ -45,7 +45,9 @@ namespace bloomery::formats {
 // What a format's files do not carry, or what their writers may choose, as words. Empty: the format's own default.
 // `format::options` names those that a format takes; the others are nothing to it.
 struct format_options {
-  std::string_view form{};  // bits-and-blooms: binary, json
+  std::string_view form{};      // bits-and-blooms: binary, json
+  std::string_view strategy{};  // guava: 32, 64
+  std::string_view k_rule{};    // guava: old, new
 };
 
 // The bytes of a file, mapped or in memory, on their way into a filter that keeps them.

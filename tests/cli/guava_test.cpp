@@ -1,0 +1,255 @@
+// Filters of Guava: what its funnels make of keys, against the golden files (tests/golden/guava) and a Guava that runs
+// (tests/formats/live/GuavaPeer.java).
+#include <cmath>
+#include <random>
+#include <sstream>
+
+#include "cli/tool_box.hpp"
+
+namespace {
+
+using namespace bloomery_test;
+using std::string_literals::operator""s;
+
+class Guava : public tool_box {
+ protected:
+  static std::string golden(const std::string& name) {
+    std::ifstream file(BLOOMERY_GOLDEN_DIR "/guava/" + name, std::ios::binary);
+    EXPECT_TRUE(file.is_open()) << name;
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  // A character a key, as --mark gives them.
+  [[nodiscard]] std::string answers(std::vector<std::string> words, std::string_view input, char end = '\n') const {
+    words.insert(words.begin(), {"query", "--mark"});
+    const ran result = run(words, input);
+    EXPECT_NE(result.code, 2) << result.err;
+    std::string marks;
+    for (std::size_t at = 0; at < result.out.size(); at = result.out.find(end, at + 2) + 1) marks += result.out[at];
+    return marks;
+  }
+};
+
+std::string guava_utf8(std::uint32_t number) {
+  const auto byte = [](std::uint32_t value) { return std::string(1, static_cast<char>(value)); };
+  if (number < 0x80) return byte(number);
+  if (number < 0x800) return byte(0xc0U | number >> 6U) + byte(0x80U | (number & 0x3fU));
+  if (number < 0x10000) {
+    return byte(0xe0U | number >> 12U) + byte(0x80U | (number >> 6U & 0x3fU)) + byte(0x80U | (number & 0x3fU));
+  }
+  return byte(0xf0U | number >> 18U) + byte(0x80U | (number >> 12U & 0x3fU)) + byte(0x80U | (number >> 6U & 0x3fU)) +
+         byte(0x80U | (number & 0x3fU));
+}
+
+// Keys as the tool reads them with this funnel, all different, each with its terminator.
+std::vector<std::string> guava_keys(const std::string& funnel, std::size_t count, std::mt19937_64& random) {
+  std::vector<std::string> keys;
+  if (funnel == "int") keys = {"-2147483648\n", "2147483647\n", "-1\n"};
+  if (funnel == "long") keys = {"-9223372036854775808\n", "9223372036854775807\n", "-1\n"};
+  if (funnel == "bytes") keys = {"\n"};
+  if (funnel.substr(0, 3) == "utf") keys = {"\0"s, "\xef\xbb\xbf\0"s, "a\nb\0"s, "\xf4\x8f\xbf\xbf\0"s};
+  while (keys.size() < count) {
+    std::string key;
+    if (funnel == "int") {
+      key = std::to_string(static_cast<std::int32_t>(random())) + "\n";
+    } else if (funnel == "long") {
+      key = std::to_string(static_cast<std::int64_t>(random())) + "\n";
+    } else if (funnel == "bytes") {
+      for (std::uint64_t left = random() % 40; left != 0; --left) {
+        key.append({"0123456789abcdef"[random() % 16], "0123456789abcdef"[random() % 16]});
+      }
+      key.append("\n");
+    } else {
+      constexpr std::array<std::uint32_t, 4> ends = {0x80, 0x800, 0x10000, 0x110000};
+      for (std::uint64_t left = random() % 20; left != 0; --left) {
+        const auto number = static_cast<std::uint32_t>(1 + random() % (ends[random() % 4] - 1));
+        if (number < 0xd800 || number > 0xdfff) key.append(guava_utf8(number));
+      }
+      key.push_back('\0');
+    }
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) keys.push_back(key);
+  }
+  return keys;
+}
+
+std::vector<std::string> guava_options(const std::string& funnel) {
+  std::vector<std::string> out = {"--funnel", funnel};
+  if (funnel == "bytes") out.emplace_back("--hex");
+  if (funnel.substr(0, 3) == "utf") out.emplace_back("-0");
+  return out;
+}
+
+TEST_F(Guava, ARunningGuavaReadsWhatWeWriteAndTheReverse) {
+  struct live_case {
+    std::string name;
+    std::string funnel;
+    std::size_t keys;
+    std::string members;  // text
+    std::string all;
+  };
+  std::mt19937_64 random(20261117);
+  std::vector<live_case> cases;
+  std::string list;
+  const std::vector<std::string> rates = {"0.3", "0.03", "0.01", "0.001", "1.0E-6"};
+  for (const std::string funnel : {"bytes", "utf8", "utf16", "int", "long"}) {
+    for (const std::size_t members : {1U, 7U, 250U, 3000U}) {
+      live_case each{funnel + std::to_string(members), funnel, members, "", ""};
+      const auto keys = guava_keys(funnel, members * 2 + 500, random);
+      for (std::size_t i = 0; i < keys.size(); ++i) {
+        if (i < members) each.members.append(keys[i]);
+        each.all.append(keys[i]);
+      }
+      const std::string& rate = rates[random() % rates.size()];
+      const std::string size = std::to_string(1 + members / 2 + random() % (2 * members));
+      write(each.name + ".keys", each.all);
+      list += each.name + " " + funnel + " " + size + " " + rate + " " + std::to_string(members) + "\n";
+      std::vector<std::string> words = guava_options(funnel);
+      words.insert(words.end(), {"--format", "guava", "-n", size, "-p", rate});
+      build(each.name + ".ours", each.members, words);
+      cases.push_back(std::move(each));
+    }
+  }
+  write("cases", list);
+  const ran java = sh("java -XX:TieredStopAtLevel=1 -cp /usr/share/java/guava.jar " BLOOMERY_SOURCE_DIR
+                      "/tests/formats/live/GuavaPeer.java . 2>&1");
+  ASSERT_EQ(java.code, 0) << "the packages libguava-java and default-jdk-headless are needed: " << java.out;
+  std::size_t absent = 0;
+  for (const live_case& each : cases) {
+    EXPECT_TRUE(read(each.name + ".ours") == read(each.name + ".theirs")) << each.name;
+    std::vector<std::string> words = guava_options(each.funnel);
+    words.push_back(each.name + ".theirs");
+    const std::string ours = answers(words, each.all, each.funnel.substr(0, 3) == "utf" ? '\0' : '\n');
+    EXPECT_EQ(ours, read(each.name + ".answers")) << each.name;
+    EXPECT_EQ(ours.substr(0, each.keys), std::string(each.keys, '1')) << each.name;
+    absent += static_cast<std::size_t>(std::count(ours.begin(), ours.end(), '0'));
+    std::istringstream estimates(read(each.name + ".estimates"));
+    std::uint64_t count = 0;
+    double rate = 0;
+    estimates >> count >> rate;
+    const auto info = json_of({"info", "--json", each.name + ".theirs"});
+    EXPECT_EQ(info["keys"], count) << each.name;
+    EXPECT_NEAR(info["fpr_now"].get<double>(), rate, rate * 1e-12) << each.name;
+  }
+  EXPECT_GT(absent, 10'000U);
+}
+
+// The text of a key of the golden lists, whose UTF-16 units are written \uXXXX; nothing where there is half a pair.
+std::optional<std::string> guava_text(const std::string& escaped) {
+  if (escaped == "<empty>") return "";
+  std::string out;
+  std::uint32_t high = 0;
+  for (std::size_t i = 0; i < escaped.size();) {
+    if (escaped.compare(i, 2, "\\u") != 0) {
+      out.push_back(escaped[i++]);
+      continue;
+    }
+    const auto unit = static_cast<std::uint32_t>(std::stoul(escaped.substr(i + 2, 4), nullptr, 16));
+    i += 6;
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      if (high != 0) return {};
+      high = unit;
+    } else if (unit >= 0xdc00 && unit < 0xe000) {
+      if (high == 0) return {};
+      out.append(guava_utf8(0x10000U + ((high & 0x3ffU) << 10U) + (unit & 0x3ffU)));
+      high = 0;
+    } else {
+      if (high != 0) return {};
+      out.append(guava_utf8(unit));
+    }
+  }
+  if (high != 0) return {};
+  return out;
+}
+
+TEST_F(Guava, FunnelsOfTheGoldenFiles) {
+  std::istringstream cases(golden("cases.tsv"));
+  std::size_t asked = 0;
+  std::size_t with_pairs = 0;
+  for (std::string line; std::getline(cases, line);) {
+    if (line.front() == '#') continue;
+    const std::string name = line.substr(0, line.find('\t'));
+    const std::string funnel = name.substr(0, 3) == "int"              ? "int"
+                               : name.substr(0, 4) == "long"           ? "long"
+                               : name.substr(0, 8) == "str_utf8"       ? "utf8"
+                               : name.substr(0, 14) == "str_unencoded" ? "utf16"
+                                                                       : "bytes";
+    if (funnel == "bytes") continue;  // written as bytes[N]: tests/formats has them
+    write("f", golden(name + ".bin"));
+    std::istringstream probes(golden(name + ".probes.tsv"));
+    std::string keys;
+    std::string expected;
+    for (std::string probe; std::getline(probes, probe);) {
+      if (probe.front() == '#') continue;
+      const std::size_t tab = probe.find('\t');
+      const auto text = guava_text(probe.substr(0, tab));
+      if (!text || text->find('\0') != std::string::npos) continue;  // keys end with NUL
+      with_pairs += std::count_if(text->begin(), text->end(), [](char c) { return c >= '\xf0' && c < 0; });
+      keys.append(*text).push_back('\0');
+      expected.push_back(probe.back());
+    }
+    EXPECT_EQ(answers({"-0", "--funnel", funnel, "f"}, keys, '\0'), expected) << name;
+    asked += expected.size();
+  }
+  EXPECT_GT(asked, 5000U);
+  EXPECT_GT(with_pairs, 0U);
+}
+
+TEST_F(Guava, StrategyAndRuleForKAreChosen) {
+  const auto header = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"--format", "guava", "-n", "1", "-p", "0.01", "--force"});
+    build("f", "a\n", more);
+    return read("f").substr(0, 6);
+  };
+  EXPECT_EQ(header({}), "\x01\x06\0\0\0\x01"s);
+  EXPECT_EQ(header({"--strategy", "64", "--k-rule", "old"}), "\x01\x06\0\0\0\x01"s);
+  EXPECT_EQ(header({"--strategy", "32"}), "\x00\x06\0\0\0\x01"s);
+  EXPECT_EQ(header({"--k-rule", "new"}), "\x01\x07\0\0\0\x01"s);
+  EXPECT_EQ(json_of({"info", "--json", "f"})["parameters"]["strategy"], "MURMUR128_MITZ_64");
+  expect_error({"build", "-o", "g", "--strategy", "32", "--format", "dcso"},
+               "bloomery: build: --strategy is for format guava: leave it out");
+}
+
+TEST_F(Guava, KeysAreCountedForTheSize) {
+  build("f", numbers(1, 1000), {"--format", "guava", "-p", "0.01", "--funnel", "long"});
+  build("g", numbers(1, 1000), {"--format", "guava", "-p", "0.01", "--funnel", "long", "-n", "1000"});
+  EXPECT_EQ(read("f"), read("g"));
+  EXPECT_EQ(answers({"--funnel", "long", "f"}, numbers(1, 1000)), std::string(1000, '1'));
+  build("h", numbers(1, 1000), {"--format", "guava", "--mem", "1001"});
+  EXPECT_EQ(read("h").size(), 6U + 1000U);
+}
+
+TEST_F(Guava, AFunnelThatPutsSeveralFieldsJoinsThem) {
+  build("f", "ab\t7\n", {"--format", "guava", "-p", "1e-9", "-n", "100", "--funnel", "utf16", "-f", "1,2"});
+  EXPECT_EQ(answers({"--hex", "f"}, "610062003700\n61006200\n"), "10");
+  build("g", "1,2\n", {"--format", "guava", "-p", "1e-9", "-n", "100", "--funnel", "int", "--csv"});
+  EXPECT_EQ(answers({"--hex", "g"}, "0100000002000000\n01000000\n"), "10");
+}
+
+TEST_F(Guava, KeysThatAFunnelCannotHaveAreRefusedWithTheirLine) {
+  const auto refused = [&](const std::string& funnel, const std::string& key, const std::string& what) {
+    expect_error({"build", "-o", "f", "--funnel", funnel}, "bloomery: standard input: line 2: " + what,
+                 "1\n" + key);
+    EXPECT_FALSE(exists("f"));
+  };
+  refused("int", "2147483648", "'2147483648' is not an integer from -2147483648 to 2147483647");
+  refused("int", "x", "'x' is not an integer from -2147483648 to 2147483647");
+  refused("long", "-9223372036854775809",
+          "'-9223372036854775809' is not an integer from -9223372036854775808 to 9223372036854775807");
+  const std::string rest = ": no text of Java has these bytes; --funnel bytes takes them";
+  for (const std::string funnel : {"utf8", "utf16"}) {
+    refused(funnel, "a\xff", "'a\\xff' is not UTF-8 at byte 2" + rest);
+    refused(funnel, "\xc0\x80", "'\\xc0\\x80' is not UTF-8 at byte 1" + rest);           // a long form of NUL
+    refused(funnel, "\xed\xa0\x80", "'\\xed\\xa0\\x80' is not UTF-8 at byte 1" + rest);  // half a pair
+    refused(funnel, "\xe0\x9f\xbf", "'\\xe0\\x9f\\xbf' is not UTF-8 at byte 1" + rest);
+    refused(funnel, "\xf0\x8f\xbf\xbf", "'\\xf0\\x8f\\xbf\\xbf' is not UTF-8 at byte 1" + rest);
+    refused(funnel, "\xf4\x90\x80\x80", "'\\xf4\\x90\\x80\\x80' is not UTF-8 at byte 1" + rest);
+    refused(funnel, "\xe2\x82", "'\\xe2\\x82' is not UTF-8 at byte 1" + rest);
+    refused(funnel, "\x80", "'\\x80' is not UTF-8 at byte 1" + rest);
+  }
+  build("f", "\xff\n", {"--funnel", "bytes"});
+  expect_error({"build", "-o", "g", "--u64", "--funnel", "long"},
+               "bloomery: build: --u64 and --funnel contradict each other: give one");
+  expect_error({"build", "-o", "g", "--hex", "--funnel", "utf8"},
+               "bloomery: build: --hex gives the bytes that are hashed: leave --funnel out, or use --funnel bytes");
+}
+
+}  // namespace
