@@ -57,10 +57,10 @@ std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
                        percent(stats.fpr_now), percent(stats.promised_fpr), of.keys);
   }
   return fmt::format(
-      "holds about {} and was made for {}: its false-positive rate is now {}, promised was {}; build it "
+      "{} {} and was made for {}: its false-positive rate is now {}, promised was {}; build it "
       "again with -n {}",
-      number_of(of.keys, "key"), with_commas(stats.capacity_keys), percent(stats.fpr_now), percent(stats.promised_fpr),
-      of.keys);
+      stats.loss ? "has taken" : "holds about", number_of(of.taken, "key"), with_commas(stats.capacity_keys),
+      percent(stats.fpr_now), percent(stats.promised_fpr), of.taken);
 }
 
 outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what,

@@ -16,6 +16,7 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   const double estimated = std::min(stats.estimated_keys, static_cast<double>(max_keys));
   fullness out;
   out.keys = std::max(stats.keys.keys, static_cast<std::uint64_t>(estimated + 0.5));
+  out.taken = out.keys;
   if (kind.expires) {  // what is too much is forgotten, and what was counted may be
     out.keys = static_cast<std::uint64_t>(estimated + 0.5);
     return out;
@@ -25,9 +26,12 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   // What was counted is never too much. An estimate is off by a few times the square root of what it estimates, at
   // most, as long as the filter is not far beyond its capacity.
   // A kind that grows has no number of keys to be beyond: merges can break its promise at any.
+  if (stats.loss) out.taken = stats.loss->added_keys;
+  const std::uint64_t counted = stats.loss ? stats.loss->added_keys : stats.keys.keys;
+  const double guessed = stats.loss ? static_cast<double>(stats.loss->added_keys) : estimated;
   const bool beyond = kind.grows         ? true
-                      : stats.keys.exact ? stats.keys.keys > stats.capacity_keys
-                                         : estimated > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
+                      : stats.keys.exact ? counted > stats.capacity_keys
+                                         : guessed > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
   out.overfull = beyond && stats.fpr_now > stats.promised_fpr;
   return out;
 }
@@ -45,14 +49,27 @@ std::string overfull_advice(const kind_info& kind, const filter_stats& stats, co
     return fmt::format("it holds far more keys than the {} that it was made for, too many to tell: build it again",
                        capacity);
   }
-  std::string text = fmt::format("it holds about {} and was made for {}: build it again with -n {}",
-                                 number_of(of.keys, "key"), capacity, of.keys);
-  const auto plan = plan_kind(kind, {.keys = of.keys, .fpr = stats.promised_fpr});
+  std::string text =
+      fmt::format("it {} {} and was made for {}: build it again with -n {}", stats.loss ? "has taken" : "holds about",
+                  number_of(of.taken, "key"), capacity, of.taken);
+  const auto plan = plan_kind(kind, {.keys = of.taken, .fpr = stats.promised_fpr});
   if (plan) {
     text.append(
         fmt::format(", which takes {} ({:.2f} bits per key)", human_size(plan->memory_bytes), plan->bits_per_key));
   }
   return text.append(", and with --headroom 20% if more keys are to come");
+}
+
+std::string loss_advice(const filter_stats& stats) {
+  if (!stats.loss || stats.loss->removals <= stats.loss->capacity_removals ||
+      stats.loss->rate <= stats.loss->promised_rate) {
+    return {};
+  }
+  return fmt::format(
+      "it has {} and was made for {}: it loses {} of its keys, promised was {}; build it again from its "
+      "keys",
+      number_of(stats.loss->removals, "removal"), with_commas(stats.loss->capacity_removals), percent(stats.loss->rate),
+      percent(stats.loss->promised_rate));
 }
 
 }  // namespace bloomery::cli

@@ -14,6 +14,8 @@ struct fullness {
   // In it, as well as can be told. A filter counts the inserts that changed something; the fuller it is, the fewer do,
   // and the more its fill knows.
   std::uint64_t keys = 0;
+  // What counts against its capacity: the keys in it; where removed ones still take room, all that were added.
+  std::uint64_t taken = 0;
   // False: it is so full that its bits no longer tell, and there may be far more.
   bool countable = true;
   // Holds more than its capacity, and more false positives are to be expected than were promised.
@@ -27,5 +29,9 @@ std::string promise_text(const filter_stats& stats);
 
 // "it holds about 3,000 keys and was made for 1,000: build it again with -n 3000, which takes ..."
 std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of);
+
+// Of a filter that may lose keys and has more removals than it was made for: "it has 2,000 removals and was made for 1,000:
+// it loses ..."; empty for others.
+std::string loss_advice(const filter_stats& stats);
 
 }  // namespace bloomery::cli

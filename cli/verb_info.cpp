@@ -30,12 +30,16 @@ struct report {
   // A shard of a filter that is in several, looked at alone.
   [[nodiscard]] bool is_shard() const { return opened.header.shard.count != 0 && opened.filter.shards() == 0; }
   [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
+  // What counts against the capacity.
   [[nodiscard]] double held() const {
+    if (stats.loss) return static_cast<double>(stats.loss->added_keys);
     return stats.keys.exact ? static_cast<double>(stats.keys.keys) : stats.estimated_keys;
   }
   [[nodiscard]] std::vector<std::string> advice() const {
-    if (!full.overfull) return {};
-    return {overfull_advice(kind(), stats, full)};
+    std::vector<std::string> out;
+    if (full.overfull) out.push_back(overfull_advice(kind(), stats, full));
+    if (std::string text = loss_advice(stats); !text.empty()) out.push_back(std::move(text));
+    return out;
   }
   [[nodiscard]] std::string hash_name() const {
     const hash_info* info = find_hash(opened.filter.hash().id);
@@ -120,6 +124,18 @@ outcome<nlohmann::ordered_json> shards_of(const opened_filter& opened) {
   return out;
 }
 
+nlohmann::ordered_json as_json(const loss_state& loss) {
+  nlohmann::ordered_json out;
+  out["added_keys"] = loss.added_keys;
+  out["removals"] = loss.removals;
+  out["capacity_removals"] = loss.capacity_removals;
+  out["returned"] = loss.returned;
+  out["return_slots"] = loss.return_slots;
+  out["promised"] = loss.promised_rate;
+  out["now"] = loss.rate;
+  return out;
+}
+
 nlohmann::ordered_json as_json(const report& of) {
   nlohmann::ordered_json out;
   const file_header& header = of.opened.header;
@@ -151,6 +167,7 @@ nlohmann::ordered_json as_json(const report& of) {
   if (of.stats.saturated) out["saturated"] = *of.stats.saturated;
   if (of.stats.window) out["window"] = as_json(*of.stats.window);
   if (const auto exact = exactness::of(of)) out["bits_per_included_key"] = exact->as_json();
+  if (of.stats.loss) out["loss"] = as_json(*of.stats.loss);
   out["fpr_promised"] = promise_of(of.stats);
   out["fpr_now"] = of.stats.fpr_now;
   out["overfull"] = of.full.overfull;
@@ -217,8 +234,9 @@ std::string keys_text(const report& of) {
     return fmt::format("{} inserted since it was made (while they were not in it)", with_commas(of.stats.keys.keys));
   }
   if (!of.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
-  return fmt::format("{} counted (inserts of keys that were not in it), {} estimated from the fill",
-                     with_commas(of.stats.keys.keys), estimate);
+  return fmt::format("{} counted (inserts of keys that were not in it{}), {} estimated from the fill",
+                     with_commas(of.stats.keys.keys),
+                     of.stats.loss && of.stats.loss->removals != 0 ? ", less removals" : "", estimate);
 }
 
 std::string saturated_text(std::uint64_t stuck) {
@@ -242,6 +260,18 @@ std::string covered_text(const window_state& window) {
 std::string fpr_text(const report& of, double fpr) {
   if (of.kind().exact) return "0 (exact)";
   return of.kind().excludes ? fmt::format("0 for keys of both lists, {} for others", percent(fpr)) : rate_text(fpr);
+}
+
+// What was removed, and what that costs.
+void add_loss(std::string& out, const loss_state& loss) {
+  add_line(out, "removals",
+           fmt::format("{} of the {} that it was made for", with_commas(loss.removals),
+                       with_commas(loss.capacity_removals)));
+  add_line(out, "came back",
+           fmt::format("{} in a list of {}", number_of(loss.returned, "key"), number_of(loss.return_slots, "slot")));
+  add_line(out, "loss promised",
+           fmt::format("{} of its keys, after so many removals; none before the first", rate_text(loss.promised_rate)));
+  add_line(out, "loss now", loss.removals == 0 ? "none" : rate_text(loss.rate));
 }
 
 std::string as_text(const report& of, const painter& paint) {
@@ -274,6 +304,7 @@ std::string as_text(const report& of, const painter& paint) {
   add_line(out, "FPR promised",
            of.stats.promise_known ? fpr_text(of, of.stats.promised_fpr) : "unknown: the file does not say");
   add_line(out, "FPR now", fpr_text(of, of.stats.fpr_now));
+  if (of.stats.loss) add_loss(out, *of.stats.loss);
   add_line(out, "memory", exact_size(of.stats.memory_bytes));
   if (const auto exact = exactness::of(of)) add_line(out, "size", exact->text());
   for (const std::string& text : of.advice()) {
@@ -404,7 +435,8 @@ const verb info_verb = {
     .description =
         "Says what each FILE is, in any format that 'bloomery formats' lists: kind and parameters, hash, keys in it "
         "(exact, or estimated after a merge), capacity, "
-        "fill, false-positive rate promised and now, memory and file size, "
+        "fill, false-positive rate promised and now (and of kinds that may lose keys the share of those), "
+        "memory and file size, "
         "and whether it holds more keys than it was made for. "
         "Several files give one block each, or with --json one object a line. "
         "Of a filter in shards FILE is the name without the shard's number; the file of a shard is described alone.\n\n"

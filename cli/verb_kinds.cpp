@@ -35,6 +35,7 @@ std::string abilities(const kind_entry& line) {
   add(line.info->expires, "expires");
   add(line.info->built_at_once, "built at once");
   add(line.excludes, "excludes");
+  add(line.info->may_lose, "may lose keys");
   return out;
 }
 
@@ -57,6 +58,7 @@ nlohmann::ordered_json as_json() {
     kind["expires"] = line.info->expires;
     kind["built_at_once"] = line.info->built_at_once;
     kind["excludes"] = line.excludes;
+    kind["may_lose"] = line.info->may_lose;
     kind["integer_keys"] = line.info->integer_keys;
     kind["layouts"] = layout_names(*line.info);
     kind["modes"] = words_in(line.info->modes);

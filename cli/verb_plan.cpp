@@ -60,6 +60,7 @@ std::string abilities(const plan_row& row) {
   add(row.info->expires, "expires");
   add(row.info->built_at_once, "built at once");
   add(row.info->excludes, "excludes");
+  add(row.info->may_lose, "may lose keys");
   return out;
 }
 
@@ -141,6 +142,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["grows"] = row.info->grows;
   out["expires"] = row.info->expires;
   out["excludes"] = row.info->excludes;
+  out["may_lose"] = row.info->may_lose;
   out["exceeds_available_memory"] = all.exceeds_memory(row);
   return out;
 }

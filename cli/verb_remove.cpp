@@ -6,6 +6,7 @@
 
 #include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
+#include "cli/fullness.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/output.hpp"
@@ -38,27 +39,64 @@ outcome<tally> erase_all(const options& given, filter_edit& edit) {
   }
 }
 
-outcome<void> report(const options& given, const filter_edit& edit, const tally& counted) {
+// Once for a filter, with its first removal: what that means.
+void tell_loss(const options& given, const filter_edit& edit, const loss_state& loss, std::uint64_t removals_before) {
+  if (removals_before != 0 || loss.removals == 0) return;
+  note(given,
+       fmt::format("{}: from its first removal on, this kind may lose keys: of those that are in it, up to {} are "
+                   "called absent after {} (--kind cuckoo and counting lose none)",
+                   edit.name(), percent(loss.promised_rate), number_of(loss.capacity_removals, "removal")));
+}
+
+nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, const filter_stats& held) {
+  nlohmann::ordered_json out{{"file", edit.name()},
+                             {"kind", edit.filter().info().name},
+                             {"keys_read", counted.keys_read},
+                             {"keys_removed", counted.removed},
+                             {"keys_absent", counted.absent()},
+                             {"keys", held.keys.keys},
+                             {"keys_exact", held.keys.exact},
+                             {"file_bytes", size_of_file(edit.name())},
+                             {"memory_bytes", held.memory_bytes}};
+  if (!held.loss) return out;
+  out["removals"] = held.loss->removals;
+  out["capacity_removals"] = held.loss->capacity_removals;
+  out["loss_promised"] = held.loss->promised_rate;
+  out["loss_now"] = held.loss->rate;
+  return out;
+}
+
+outcome<void> report(const options& given, const filter_edit& edit, const tally& counted,
+                     std::uint64_t removals_before) {
   const auto held = edit.filter().stats();
   if (!held) return fail_file(edit.name(), held.error());
+  if (held->loss) tell_loss(given, edit, *held->loss, removals_before);
+  if (const std::string advice = loss_advice(*held); !advice.empty()) {
+    warn(given, fmt::format("{}: {}", edit.name(), advice));
+  }
   if (!given.has(flag::json)) {
-    note(given,
-         fmt::format("{}: {}, {} read, {} removed, {} absent; holds {}{}", edit.name(), edit.filter().info().name,
-                     number_of(counted.keys_read, "key"), with_commas(counted.removed), with_commas(counted.absent()),
-                     held->keys.exact ? "" : "about ", number_of(held->keys.keys, "key")));
+    std::string text =
+        fmt::format("{}: {}, {} read, {} removed, {} absent; holds {}{}", edit.name(), edit.filter().info().name,
+                    number_of(counted.keys_read, "key"), with_commas(counted.removed), with_commas(counted.absent()),
+                    held->keys.exact ? "" : "about ", number_of(held->keys.keys, "key"));
+    if (held->loss) {
+      text.append(
+          fmt::format("; loss now {}, promised {}", percent(held->loss->rate), percent(held->loss->promised_rate)));
+    }
+    note(given, text);
     return {};
   }
   output out;
-  out.write_json({{"file", edit.name()},
-                  {"kind", edit.filter().info().name},
-                  {"keys_read", counted.keys_read},
-                  {"keys_removed", counted.removed},
-                  {"keys_absent", counted.absent()},
-                  {"keys", held->keys.keys},
-                  {"keys_exact", held->keys.exact},
-                  {"file_bytes", size_of_file(edit.name())},
-                  {"memory_bytes", held->memory_bytes}});
+  out.write_json(as_json(edit, counted, *held));
   return out.flush();
+}
+
+// Of kinds that may lose keys by their removals.
+outcome<std::uint64_t> removals_of(const filter_edit& edit) {
+  if (!edit.filter().info().may_lose) return 0;
+  const auto stats = edit.filter().stats();
+  if (!stats) return fail_file(edit.name(), stats.error());
+  return stats->loss ? stats->loss->removals : 0;
 }
 
 outcome<int> run(const options& given) {
@@ -67,12 +105,14 @@ outcome<int> run(const options& given) {
   if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", &kind_entry::erases); !can) {
     return failed(can.error());
   }
+  const auto removals_before = removals_of(*edit);
+  if (!removals_before) return failed(removals_before.error());
   const auto counted = erase_all(given, *edit);
   if (!counted) return failed(counted.error());
   if (counted->removed != 0) {
     if (auto saved = edit->save(); !saved) return failed(saved.error());
   }
-  if (auto said = report(given, *edit, *counted); !said) return failed(said.error());
+  if (auto said = report(given, *edit, *counted, *removals_before); !said) return failed(said.error());
   return counted->absent() == 0 ? 0 : 1;
 }
 
@@ -99,6 +139,9 @@ const verb remove_verb = {
         "Remove only keys that were added: "
         "a filter with false positives cannot tell a key that merely seems to be there from one that is, "
         "and removing it may take away keys that share its place.\n\n"
+        "Kind dual keeps removals in a filter of their own. From the first one on it may lose keys: "
+        "its promised rate is then also that of keys that are in it and called absent, "
+        "which is said once and shown by info.\n\n"
         "FILE is replaced at the end, in the form that it had. "
         "An error or a signal before that leaves it as it was. "
         "While one process changes it, others that want to are refused.",

@@ -30,6 +30,14 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   out["first_missing"] = nlohmann::ordered_json::array();
   for (const missing_key& key : found.first_missing)
     out["first_missing"].push_back({{"line", key.line}, {"text", key.text}});
+  if (found.stats.loss) {
+    out["loss_measured"] = found.lost_rate();
+    out["loss_low"] = found.lost_low;
+    out["loss_high"] = found.lost_high;
+    out["loss_promised"] = found.may_lose() ? found.stats.loss->promised_rate : 0.0;
+    out["loss_expected_now"] = found.stats.loss->rate;
+    out["loss_holds"] = found.keys_hold();
+  }
   out["probes"] = found.probes;
   out["probes_generated"] = found.generated;
   out["probes_that_are_keys"] = found.not_absent;
@@ -49,17 +57,37 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   return out;
 }
 
-std::string as_text(const findings& found, const opened_filter& opened, const painter& paint) {
-  const auto verdict = [&](bool good) { return good ? paint(style::good, "ok    ") : paint(style::bad, "BROKEN"); };
-  std::string out = fmt::format("{}  false negatives  {} of {}\n", verdict(found.keys_hold()),
+std::string verdict(bool good, const painter& paint) {
+  return good ? paint(style::good, "ok    ") : paint(style::bad, "BROKEN");
+}
+
+std::string keys_text(const findings& found, const painter& paint) {
+  const bool within = found.missing != 0 && found.keys_hold();
+  std::string out = fmt::format("{}  false negatives  {} of {}",
+                                within ? paint(style::caution, "LOST  ") : verdict(found.keys_hold(), paint),
                                 with_commas(found.missing), number_of(found.keys, "key"));
+  if (found.may_lose()) {
+    out.append(fmt::format(": {}\n", percent(found.lost_rate())));
+    out.append(
+        fmt::format("          between {} and {} with 99 % confidence; promised {}, expected now {}: after a "
+                    "removal this kind may lose keys\n",
+                    percent(found.lost_low), percent(found.lost_high), percent(found.stats.loss->promised_rate),
+                    percent(found.stats.loss->rate)));
+  } else {
+    out.append("\n");
+  }
   for (const missing_key& key : found.first_missing)
     out.append(fmt::format("          line {}: {}\n", key.line, key.text));
   if (found.missing > found.first_missing.size()) {
     out.append(fmt::format("          and {} more\n", with_commas(found.missing - found.first_missing.size())));
   }
-  out.append(fmt::format("{}  false positives  {} of {}: {}\n", verdict(found.rate_holds()), with_commas(found.hits),
-                         number_of(found.probes, "absent key"), percent(found.rate())));
+  return out;
+}
+
+std::string as_text(const findings& found, const opened_filter& opened, const painter& paint) {
+  std::string out = keys_text(found, paint);
+  out.append(fmt::format("{}  false positives  {} of {}: {}\n", verdict(found.rate_holds(), paint),
+                         with_commas(found.hits), number_of(found.probes, "absent key"), percent(found.rate())));
   out.append(fmt::format("          between {} and {} with 99 % confidence; {}, expected now {}\n", percent(found.low),
                          percent(found.high), promise_text(found.stats), percent(found.stats.fpr_now)));
   if (found.not_absent != 0) {
@@ -119,6 +147,9 @@ const verb verify_verb = {
         "Then asks for generated keys that are not in KEYFILE and counts how many it claims to hold. "
         "With 99 % confidence (Clopper-Pearson) the rate may not be more than 1.05 times the promised one.\n\n"
         "Kind cascade promises 0 for the keys that it excludes: with --absent, not one of these may be claimed.\n\n"
+        "A filter of kind dual may lose keys, once some were removed from it: "
+        "missing ones are told and break no promise as long as they are no more than 1.05 times its promised loss, "
+        "with the same confidence. Removed keys must not be in KEYFILE.\n\n"
         "Where a promise is broken, it says what to change. "
         "It also tells when the filter holds more keys than it was made for, which alone breaks no promise yet.\n\n"
         "Keys must be written as they were when the filter was built. "

@@ -193,6 +193,10 @@ outcome<void> ask_absent(const options& given, const opened_filter& opened, cons
 }
 
 std::string_view missing_advice(const kind_info& kind, const findings& found) {
+  if (found.may_lose()) {
+    return "more keys are missing than its removals explain: leave removed keys out of those of --keys, "
+           "or build it again from these keys";
+  }
   if (kind.expires) return "keys are missing: this kind forgets those outside its window, which 'bloomery info' shows";
   if (found.missing * 2 > found.keys) {
     return "most keys are missing: give the options that it was built with (-f, -d, --csv, --hex, --u64, --crlf, -0), "
@@ -228,7 +232,10 @@ std::vector<std::string> advice_on(const findings& found, const opened_filter& o
   constexpr double estimate_error = 1.05;
   const bool all_here =
       !full.countable || static_cast<double>(full.keys) < estimate_error * static_cast<double>(found.different);
-  if (found.keys_hold() && all_here) full = {.keys = found.different, .countable = true, .overfull = full.overfull};
+  if (found.keys_hold() && all_here && !found.stats.loss) {
+    full = {.keys = found.different, .taken = found.different, .countable = true, .overfull = full.overfull};
+  }
+  if (const std::string text = loss_advice(found.stats); !text.empty()) out.push_back(text);
   if (full.overfull) {
     out.push_back(overfull_advice(opened.filter.info(), found.stats, full));
   } else if (!found.rate_holds()) {
@@ -257,6 +264,8 @@ outcome<findings> examine(const options& given, const opened_filter& opened) {
   const double each_side = (1.0 - findings::confidence) / 2.0;
   found.low = binomial::lower_bound(found.hits, found.probes, each_side);
   found.high = binomial::upper_bound(found.hits, found.probes, each_side);
+  found.lost_low = binomial::lower_bound(found.missing, found.keys, each_side);
+  found.lost_high = binomial::upper_bound(found.missing, found.keys, each_side);
   return found;
 }
 

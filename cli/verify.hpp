@@ -31,6 +31,8 @@ struct findings {
   bool generated = true;         // the probes, or they came from --absent
   double low = 0;                // the true rate lies between, with the stated confidence
   double high = 1;
+  double lost_low = 0;  // of missing keys, the same
+  double lost_high = 1;
   filter_stats stats{};
   fullness full{};
   bool exact = false;  // about these probes
@@ -38,7 +40,14 @@ struct findings {
   [[nodiscard]] double rate() const {
     return probes == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(probes);
   }
-  [[nodiscard]] bool keys_hold() const { return missing == 0; }
+  // Some kinds may, from their first removal on.
+  [[nodiscard]] bool may_lose() const { return stats.loss && stats.loss->removals != 0; }
+  [[nodiscard]] double lost_rate() const {
+    return keys == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(keys);
+  }
+  [[nodiscard]] bool keys_hold() const {
+    return missing == 0 || (may_lose() && !(lost_low > tolerance * stats.loss->promised_rate));
+  }
   // What the rate is held against: what was promised, or where nobody knows that, what the fill makes of it.
   [[nodiscard]] double rate_wanted() const { return stats.promise_known ? stats.promised_fpr : stats.fpr_now; }
   [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * rate_wanted()); }

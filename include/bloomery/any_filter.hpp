@@ -39,6 +39,7 @@ struct filter_stats {
   std::uint64_t memory_bytes = 0;
   std::optional<std::uint64_t> saturated{};  // counters that are stuck; only for kinds that have such
   std::optional<window_state> window{};      // what is covered; only for kinds that expire
+  std::optional<loss_state> loss{};          // what removals cost; only for kinds that may lose keys
   // False: the file does not say for how many keys and for which rate it was made. Both are 0 then.
   bool promise_known = true;
 };
@@ -149,7 +150,8 @@ class any_filter {
 
   // How many digests changed something. Digests are 64, 128 or 256 bits wide, as digest_bits() says. A kind with an end fails with
   // errc::full at the first digest that does not fit: number[0] keys are in the filter, number[1] digests were taken. A kind
-  // that holds a key so often and no more fails with errc::too_many_copies: it holds number[0] of that one already.
+  // that holds a key so often and no more fails with errc::too_many_copies: it holds number[0] of that one already. One
+  // that has no room for another removed key to come back fails with errc::no_room_to_return.
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest256> digests) noexcept { return self_->insert_widest(digests); }

@@ -35,6 +35,7 @@ filter_stats stats_of(const K& filter) noexcept {
                      .memory_bytes = filter.memory_bytes()};
   if constexpr (saturating<K>) stats.saturated = filter.saturated();
   if constexpr (expiring<K>) stats.window = filter.window_now();
+  if constexpr (losing<K>) stats.loss = filter.loss_now();
   return stats;
 }
 

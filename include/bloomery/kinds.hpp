@@ -12,6 +12,7 @@
 #include <bloomery/kinds/counting.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
 #include <bloomery/kinds/dleft.hpp>
+#include <bloomery/kinds/dual.hpp>
 #include <bloomery/kinds/fuse.hpp>
 #include <bloomery/kinds/growing.hpp>
 #include <bloomery/kinds/ribbon.hpp>
@@ -32,7 +33,8 @@ using kind_list = type_list<  //
     fuse,                     //
     ribbon,                   //
     dleft,                    //
-    cascade                   //
+    cascade,                  //
+    dual                      //
     >;
 
 namespace detail {
@@ -50,10 +52,15 @@ constexpr bool have_numbers_of_their_own(type_list<Ks...> /*kinds*/) noexcept {
   const auto with = [](std::uint32_t id) { return (std::size_t{0} + ... + (Ks::info.id == id ? 1U : 0U)); };
   return ((with(Ks::info.id) == 1) && ...);
 }
+template <class... Ks>
+constexpr bool say_whether_they_may_lose(type_list<Ks...> /*kinds*/) noexcept {
+  return ((losing<Ks> == Ks::info.may_lose) && ...);
+}
 }  // namespace detail
 static_assert(detail::have_numbers_of_their_own(kind_list{}), "two kinds have the same id");
 static_assert(detail::say_how_they_are_filled(kind_list{}), "a kind takes keys as they come or is built at once");
 static_assert(detail::say_what_they_exclude(kind_list{}), "kinds that take a second list say so");
+static_assert(detail::say_whether_they_may_lose(kind_list{}), "a kind that may lose keys tells how many");
 
 // The kind with this name or id, or nullptr.
 inline const kind_info* find_kind(std::string_view name) noexcept {

@@ -106,6 +106,31 @@ TEST(Golden, CuckooIsReadAndWrittenAgain) {
 
 TEST(Golden, DleftIsReadAndWrittenAgain) { expect_golden<dleft>("dleft.bloom"); }
 
+TEST(Golden, DualIsReadAndWrittenAgainAndRemembersWhatWasRemoved) {
+  expect_golden<dual>("dual.bloom");
+  const bytes file = read_bytes(golden_path("dual-removed.bloom"));
+  const auto loaded = load_bytes<dual>(file);
+  ASSERT_TRUE(loaded) << describe(loaded.error()).c_str();
+  const auto before = load_bytes<dual>(read_bytes(golden_path("dual.bloom")));
+  ASSERT_TRUE(before);
+  auto again = before->filter.clone();
+  ASSERT_TRUE(again);
+  const auto digests = golden_digests();
+  for (std::size_t i = 0; i < 10; ++i) EXPECT_TRUE(again->erase(digests[i])) << i;
+  for (std::size_t i = 0; i < 2; ++i) EXPECT_EQ(again->insert(digests[i]), insert_result::inserted) << i;
+  EXPECT_TRUE(*again == loaded->filter);
+  for (const dual* filter : {&loaded->filter, static_cast<const dual*>(&*again)}) {
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      EXPECT_EQ(filter->may_contain(digests[i]), i < 2 || i >= 10) << i;
+    }
+    EXPECT_EQ(filter->loss_now().removals, 10U);
+    EXPECT_EQ(filter->returned(), 2U);
+    memory_sink sink;
+    ASSERT_TRUE(save_to(*filter, golden_spec, byte_sink(sink)));
+    EXPECT_TRUE(bytes(sink.bytes().begin(), sink.bytes().end()) == file);
+  }
+}
+
 TEST(Golden, FuseIsReadAndWrittenAgainAndBuiltAsItWas) {
   for (const auto& [layout, name] : {std::pair{"wise3", "fuse.bloom"}, {"wise4", "fuse-wise4.bloom"}}) {
     expect_golden_build<fuse>(name);

@@ -114,6 +114,64 @@ TYPED_TEST(Mapped, DamagedChunkIsAnErrorOfTheLookUpsThatTouchItOnly) {
   EXPECT_FALSE(trusting->verify_all());
 }
 
+// A filter with removals and keys that came back, 20,000 keys in all.
+dual sample_with_removals() {
+  dual filter = sample<dual>(20'000);
+  for (std::uint64_t i = 0; i < 10'000; ++i) filter.erase(sample_digest(i));
+  for (std::uint64_t i = 0; i < 150; ++i) EXPECT_EQ(filter.insert(sample_digest(i)), insert_result::inserted);
+  return filter;
+}
+
+TEST(MappedDual, AnswersWithItsRemovalsAndWhatCameBack) {
+  const folder box;
+  const dual filter = sample_with_removals();
+  const std::string path = saved_at(box, filter);
+  const auto file = mapped<dual>::open(path.c_str());
+  ASSERT_TRUE(file) << describe(file.error()).c_str();
+  std::vector<std::uint64_t> digests;
+  for (std::uint64_t i = 0; i < 30'000; ++i) digests.push_back(sample_digest(i));
+  std::vector<std::uint64_t> mask(mask_words(digests.size()));
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    const auto answer = file->may_contain(digests[i]);
+    ASSERT_TRUE(answer);
+    ASSERT_EQ(*answer, filter.may_contain(digests[i])) << i;
+  }
+  ASSERT_TRUE(file->may_contain_batch(digests, mask));
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    ASSERT_EQ((mask[i / 64] >> (i % 64) & 1U) != 0, filter.may_contain(digests[i])) << i;
+  }
+  EXPECT_EQ(file->unchecked().loss_now().removals, filter.loss_now().removals);
+  const auto copy = file->unchecked().clone();
+  ASSERT_TRUE(copy);
+  EXPECT_TRUE(*copy == filter);
+}
+
+TEST(MappedDual, DamageInAnyOfItsPartsIsAnErrorOfTheLookUpsThatTouchIt) {
+  const folder box;
+  const dual filter = sample_with_removals();
+  const std::string path = saved_at(box, filter);
+  const bytes good = read_bytes(path);
+  const std::uint64_t half = filter.adds().memory_bytes();
+  for (const std::uint64_t at : {std::uint64_t{100}, half + 5000, filter.memory_bytes() - 100}) {
+    const std::uint64_t bad_chunk = at / chunk_bytes;
+    bytes content = good;
+    content[large_header_bytes + at] ^= std::byte{1};
+    write_bytes(path, content);
+    const auto file = mapped<dual>::open(path.c_str());
+    ASSERT_TRUE(file);
+    std::uint64_t touching = 0;
+    for (std::uint64_t i = 0; i < 3000; ++i) {
+      bool touches = false;
+      filter.for_each_touched(sample_digest(i), [&](std::uint64_t first, std::uint64_t size) {
+        touches |= first / chunk_bytes <= bad_chunk && bad_chunk <= (first + size - 1) / chunk_bytes;
+      });
+      touching += touches ? 1U : 0U;
+      ASSERT_EQ(!file->may_contain(sample_digest(i)), touches) << at << " " << i;
+    }
+    EXPECT_GT(touching, 10U) << at;
+  }
+}
+
 TYPED_TEST(Mapped, ManyThreadsMayAskAtOnce) {
   const folder box;
   const TypeParam filter = sample<TypeParam>(200'000);

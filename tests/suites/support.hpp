@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bloomery/bloomery.hpp>
+#include <bloomery/core/binomial.hpp>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -57,8 +58,8 @@ struct intersects {
 // other, or that forget what is old.
 struct forgets_the_order {
   template <class K>
-  static constexpr bool of = dynamic_kind<K> &&
-                             (K::info.exact || (!K::info.grows && !bounded_kind<K> && !K::info.expires));
+  static constexpr bool of = dynamic_kind<K> && (K::info.exact || K::info.may_lose ||
+                                                 (!K::info.grows && !bounded_kind<K> && !K::info.expires));
 };
 // Kinds that are made for a number of keys, at which their rate is the one promised. Those that expire reach it later, when
 // they also hold what is about to be forgotten.
@@ -77,6 +78,11 @@ struct folds {
 struct erases {
   template <class K>
   static constexpr bool of = erasable<K>;
+};
+// Kinds that may call a key absent that is there, from their first removal on.
+struct loses_keys {
+  template <class K>
+  static constexpr bool of = K::info.may_lose;
 };
 struct counts {
   template <class K>
@@ -138,6 +144,23 @@ K make_filter(std::uint64_t keys, double fpr = 0.01, const memory_hooks* memory 
     std::abort();
   }
   return std::move(*made);
+}
+
+// How many of these keys a filter with removals may have lost. None, but of kinds that may lose keys: with 99.9 %
+// confidence no more than its promised rate gives.
+template <filter_kind K>
+std::uint64_t most_lost(const K& filter, std::uint64_t keys) {
+  std::uint64_t lost = 0;
+  if constexpr (losing<K>) {
+    while (lost < keys && binomial::lower_bound(lost + 1, keys, 0.001) <= filter.loss_now().promised_rate) ++lost;
+  }
+  return lost;
+}
+template <filter_kind K>
+std::uint64_t count_missing(const K& filter, std::span<const std::uint64_t> keys) {
+  std::uint64_t missing = 0;
+  for (const std::uint64_t key : keys) missing += filter.may_contain(key) ? 0U : 1U;
+  return missing;
 }
 
 // The hash that goes with a kind.

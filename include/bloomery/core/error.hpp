@@ -77,6 +77,7 @@ enum class errc : std::uint16_t {
   several_formats,
   not_in_format,
   in_both_lists,
+  no_room_to_return,
   count_
 };
 
@@ -159,6 +160,8 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "is not a filter in format {t}",
       "the digests of {0} keys are in both lists, of keys to include and of keys to exclude: take these keys out of "
       "one of the lists; if they are different keys, use another seed or a hash of more bits",
+      "the filter has no room for another key that was removed before, or seems so: it holds {0} that came back; "
+      "build it again from its keys, or use kind cuckoo or counting, from which keys come and go",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

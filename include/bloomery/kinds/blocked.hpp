@@ -90,6 +90,8 @@ class blocked {
   result<void> intersect(const blocked& other) noexcept;
   [[nodiscard]] result<blocked> fold(std::uint64_t factor) const noexcept;
   [[nodiscard]] std::uint64_t fold_units() const noexcept { return blocks_; }
+  // The bits of the folded filter into `words`, which are all clear; the factor divides the number of blocks.
+  void fold_into(std::uint64_t factor, std::uint64_t* words) const noexcept;
   void clear() noexcept {
     store_.clear();
     keys_ = 0;
@@ -111,6 +113,9 @@ class blocked {
   [[nodiscard]] double fill() const noexcept;            // share of set bits; reads the whole array
   [[nodiscard]] double estimated_keys() const noexcept;  // sum over the blocks of each one's estimate
   [[nodiscard]] double fpr_now() const noexcept;         // mean over the blocks of the product of the lanes' fills
+  // The rate at which this one and the other both say yes. The other is of the same layout and as many hash functions, and
+  // this one has as many blocks, or a multiple.
+  [[nodiscard]] double fpr_of_both(const blocked& other) const noexcept;
   [[nodiscard]] named_values describe() const noexcept {
     return {{{.name = "layout", .text = layout_ == block_layout::split64 ? "split64" : "split32"},
              {.name = "blocks", .number = blocks_},
@@ -145,7 +150,11 @@ class blocked {
   template <class Next>
   std::uint64_t insert_uncounted(std::size_t count, Next&& next) noexcept;
   [[nodiscard]] std::uint64_t words_a_block() const noexcept { return model().block_bits() / 64; }
-  [[nodiscard]] double block_fpr(std::uint64_t block) const noexcept;
+  // Of words that word(index) has.
+  template <class Word>
+  [[nodiscard]] double block_fpr(std::uint64_t block, Word&& word) const noexcept;
+  template <class Word>
+  [[nodiscard]] double mean_fpr(Word&& word) const noexcept;
   [[nodiscard]] result<void> check_same(const blocked& other) const noexcept;
   void set_geometry(const stored_shape& shape) noexcept;
   void estimate_count() noexcept {
@@ -289,23 +298,24 @@ inline result<void> blocked::intersect(const blocked& other) noexcept {
 }
 
 // Blocks are chosen by the digest's high bits, so block b of n becomes block b / f of n / f.
+inline void blocked::fold_into(std::uint64_t factor, std::uint64_t* words) const noexcept {
+  const std::uint64_t size = words_a_block();
+  for (std::uint64_t i = 0; i < store_.words(); ++i) words[i / size / factor * size + i % size] |= store_.data()[i];
+}
+
 inline result<blocked> blocked::fold(std::uint64_t factor) const noexcept {
   if (factor == 0 || blocks_ % factor != 0)
     return fail(errc::cannot_fold, "the factor must divide the number of blocks");
   blocked folded;
   folded.set_geometry(shape());
   folded.blocks_ = blocks_ / factor;
-  const std::uint64_t words = words_a_block();
-  auto store = bit_store::make(folded.blocks_ * words, "the folded filter", store_.hooks());
+  auto store = bit_store::make(folded.blocks_ * words_a_block(), "the folded filter", store_.hooks());
   if (!store) return fail(store.error());
   folded.store_ = std::move(*store);
   // The promise stays, so the capacity shrinks to what the blocks left can keep it for.
   const auto room = sizing::keys_for(model(), {.fpr = fpr_, .hashes = hashes_}, folded.bits());
   folded.capacity_ = room ? *room : 0;
-  for (std::uint64_t i = 0; i < store_.words(); ++i) {
-    const std::uint64_t to = i / words / factor * words + i % words;
-    folded.store_.data()[to] |= store_.data()[i];
-  }
+  fold_into(factor, folded.store_.data());
   return folded;
 }
 
@@ -329,13 +339,13 @@ inline double blocked::estimated_keys() const noexcept {
   return keys;
 }
 
-inline double blocked::block_fpr(std::uint64_t block) const noexcept {
+template <class Word>
+double blocked::block_fpr(std::uint64_t block, Word&& word) const noexcept {
   std::array<double, kernels::block_lanes> lane_fill{};
   for (unsigned lane = 0; lane < kernels::block_lanes; ++lane) {
     const std::uint64_t index = block * kernels::block_lanes + lane;
-    const std::uint64_t bits = layout_ == block_layout::split64
-                                   ? store_.word(index)
-                                   : (store_.word(index / 2) >> (32 * (index % 2))) & 0xffffffffU;
+    const std::uint64_t bits =
+        layout_ == block_layout::split64 ? word(index) : (word(index / 2) >> (32 * (index % 2))) & 0xffffffffU;
     lane_fill[lane] = static_cast<double>(std::popcount(bits)) / static_cast<double>(model().lane_bits());
   }
   if (hashes_ == kernels::block_lanes) {
@@ -346,10 +356,22 @@ inline double blocked::block_fpr(std::uint64_t block) const noexcept {
   return rate_of_lanes(lane_fill, hashes_);
 }
 
-inline double blocked::fpr_now() const noexcept {
+template <class Word>
+double blocked::mean_fpr(Word&& word) const noexcept {
   double sum = 0;
-  for (std::uint64_t block = 0; block < blocks_; ++block) sum += block_fpr(block);
+  for (std::uint64_t block = 0; block < blocks_; ++block) sum += block_fpr(block, word);
   return blocks_ == 0 ? 0.0 : sum / static_cast<double>(blocks_);
+}
+
+inline double blocked::fpr_now() const noexcept {
+  return mean_fpr([this](std::uint64_t i) { return store_.word(i); });
+}
+
+inline double blocked::fpr_of_both(const blocked& other) const noexcept {
+  const std::uint64_t words = words_a_block();
+  const std::uint64_t share = other.blocks_ == 0 ? 1 : blocks_ / other.blocks_;
+  return mean_fpr(
+      [&](std::uint64_t i) { return store_.word(i) & other.store_.word(i / words / share * words + i % words); });
 }
 
 inline stored_shape blocked::shape() const noexcept {

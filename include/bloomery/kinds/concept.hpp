@@ -32,6 +32,7 @@ struct kind_info {
   bool wide_digests = false;     // can take 128-bit digests
   unsigned cell_bits = 1;        // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
   bool expires = false;          // forgets its oldest keys
+  bool may_lose = false;         // after its first removal it may call a key absent that is there; see `losing`
   std::string_view layouts{};    // as given to --layout, the usual one first, [what may follow a name]; if several
   std::string_view modes{};      // as given to --mode, separated by blanks, the usual one first; most kinds have none
   bool growth_factor = false;    // grows by a factor that the caller may choose
@@ -225,6 +226,21 @@ struct window_state {
 template <class K>
 concept expiring = filter_kind<K> && requires(const K constant) {
   { constant.window_now() } -> std::same_as<window_state>;
+};
+
+// Kinds that may lose keys, from the first removal on: what was removed, and what that costs.
+struct loss_state {
+  std::uint64_t added_keys = 0;  // inserts that changed something: what counts against the capacity
+  std::uint64_t removals = 0;
+  std::uint64_t capacity_removals = 0;  // with so many, the promised rate is reached
+  std::uint64_t returned = 0;           // keys in the list of those that came back, or would have been lost at once
+  std::uint64_t return_slots = 0;       // in that list
+  double promised_rate = 0;             // of the keys that are there, the share that is called absent
+  double rate = 0;  // the same, now, of those that were there before the removals; 0 before the first
+};
+template <class K>
+concept losing = erasable<K> && requires(const K constant) {
+  { constant.loss_now() } -> std::same_as<loss_state>;
 };
 
 // Kinds with an end: `insert` may say full, and the filter is then as it was before. A batch stops at the first digest that
