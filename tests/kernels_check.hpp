@@ -271,8 +271,8 @@ std::string fuse_difference(isa level, unsigned segment_bits, unsigned shard_bit
   fuse_group<Wise> expected;
   fuse_group<Wise> found;
   const auto digests = random_digests(fuse_group<Wise>::size, segment_bits);
-  fuse_find_scalar<Wise>(table.places, digests.data(), expected);
-  fuse_finder_of<Wise>(level)(table.places, digests.data(), found);
+  fuse_find_with(isa::scalar, table.places, digests.data(), expected);
+  fuse_find_with(level, table.places, digests.data(), found);
   same &= expected.at == found.at && expected.y == found.y;
   return same ? std::string() : description("cells of the fuse filter", level, 8 * sizeof(Cell), Wise);
 }

@@ -91,9 +91,10 @@ struct fuse_places {
   [[nodiscard]] fuse_key<Wise> of_x(std::uint64_t x) const noexcept {
     fuse_key<Wise> key;
     key.y = (x ^ (x >> 32U)) * fuse_spread;
-    const std::uint64_t shard = x >> 1U >> (63U - shard_bits);  // a shift by 64 is not one
     const std::uint64_t r = x << shard_bits >> 32U;
-    key.at[0] = shard * shard_cells + (r * starts >> 32U);
+    key.at[0] = r * starts >> 32U;
+    // A branch that is always guessed right, for four instructions that most filters do not need.
+    if (shard_bits != 0) key.at[0] += (x >> (64U - shard_bits)) * shard_cells;
     for (unsigned i = 1; i < Wise; ++i) {
       key.at[i] = (key.at[0] + i * segment_cells) ^ (key.y << ((i - 1) * segment_bits) >> (64U - segment_bits));
     }
@@ -136,63 +137,7 @@ struct fuse_group {
   alignas(32) std::array<std::uint64_t, size> y;
 };
 
-template <unsigned Wise>
-using fuse_finder = void (*)(const fuse_places&, const std::uint64_t*, fuse_group<Wise>&) noexcept;
-
-template <unsigned Wise>
-void fuse_find_scalar(const fuse_places& given, const std::uint64_t* digests, fuse_group<Wise>& group) noexcept {
-  const fuse_places places = given;
-  for (std::size_t i = 0; i < fuse_group<Wise>::size; ++i) {
-    const fuse_key<Wise> key = places.of<Wise>(digests[i]);
-    for (unsigned cell = 0; cell < Wise; ++cell) group.at[cell][i] = key.at[cell];
-    group.y[i] = key.y;
-  }
-}
-
 // A filter up to this size is near enough for the processor to overlap its loads by itself.
-inline constexpr std::uint64_t fuse_near_bytes = std::uint64_t{1} << 20U;
-
-// The keys of a group that are there.
-template <class Cell, unsigned Wise>
-std::uint64_t fuse_answers(const fuse_table<Cell, Wise>& table, const fuse_group<Wise>& group) noexcept {
-  std::uint64_t answers = 0;
-  for (std::size_t i = 0; i < fuse_group<Wise>::size; ++i) {
-    auto left = static_cast<Cell>(group.y[i]);
-    for (unsigned cell = 0; cell < Wise; ++cell) left = static_cast<Cell>(left ^ table.load(group.at[cell][i]));
-    answers |= static_cast<std::uint64_t>(static_cast<Cell>(left | table.never) == 0) << i;
-  }
-  return answers;
-}
-
-// A group's cells are found and sent for, then those of the group before it are read.
-template <class Cell, unsigned Wise>
-void fuse_ask(const fuse_table<Cell, Wise>& given, fuse_finder<Wise> find, std::size_t count, const digest_feed& next,
-              std::uint64_t* mask) noexcept {
-  constexpr std::size_t size = fuse_group<Wise>::size;
-  const fuse_table<Cell, Wise> table = given;
-  const bool is_far = table.size_bytes() > fuse_near_bytes;
-  std::array<fuse_group<Wise>, 2> groups;
-  std::array<std::uint64_t, size> room;
-  for (std::size_t first = 0; first < count + size; first += size) {
-    if (first < count) {
-      fuse_group<Wise>& group = groups[first / size % 2];
-      const std::size_t here = count - first < size ? count - first : size;
-      const std::uint64_t* digests = next(first, here, room.data());
-      if (here != size) {
-        // The last group is filled up with what it has.
-        for (std::size_t i = 0; i < size; ++i) room[i] = digests[i < here ? i : 0];
-        digests = room.data();
-      }
-      find(table.places, digests, group);
-      for (std::size_t i = 0; is_far && i < size; ++i) {
-        for (unsigned cell = 0; cell < Wise; ++cell) __builtin_prefetch(table.address(group.at[cell][i]));
-      }
-    }
-    if (first == 0) continue;
-    const std::uint64_t answers = fuse_answers(table, groups[(first / size - 1) % 2]);
-    const std::size_t left = count - (first - size);
-    mask[first / size - 1] = left < size ? answers & ((std::uint64_t{1} << left) - 1) : answers;
-  }
-}
+inline constexpr std::uint64_t fuse_near_bytes = std::uint64_t{2} << 20U;
 
 }  // namespace bloomery::kernels

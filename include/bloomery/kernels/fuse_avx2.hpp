@@ -1,7 +1,7 @@
 // kernels/fuse_avx2.hpp: the cells of binary fuse keys with AVX2, four keys at a time. Same cells as kernels/fuse.hpp.
 //
-// Only finding the cells is vector code: reading them is three or four loads a key on any instruction set, and a gather is no
-// faster than those.
+// Only finding the cells is vector code: reading them is three or four loads a key on any instruction set. A gather saves a
+// tenth of that where it is quick and costs several times as much where it was made slow to be safe.
 #pragma once
 
 #include <bloomery/kernels/fuse.hpp>
@@ -11,26 +11,43 @@
 
 namespace bloomery::kernels::avx2 {
 
-template <unsigned Wise>
-BLOOMERY_FOR_AVX2 void fuse_find(const fuse_places& places, const std::uint64_t* digests,
-                                 fuse_group<Wise>& group) noexcept {
-  constexpr std::uint64_t scatter = fuse_scatter;
-  constexpr std::uint64_t spread = fuse_spread;
-  const __m256i scatter_all = all64(scatter);
-  const __m256i scatter_swapped = all64(scatter << 32U | scatter >> 32U);
-  const __m256i spread_all = all64(spread);
-  const __m256i spread_swapped = all64(spread << 32U | spread >> 32U);
-  const __m256i seed = all64(places.seed);
-  const __m256i starts = all64(places.starts);
-  const __m256i shard_cells = all64(places.shard_cells);
-  const __m256i segment_cells = all64(places.segment_cells);
-  const __m128i shard_bits = _mm_cvtsi64_si128(static_cast<long long>(places.shard_bits));
-  const __m128i shard_shift = _mm_cvtsi64_si128(64LL - static_cast<long long>(places.shard_bits));
-  const __m128i segment_bits = _mm_cvtsi64_si128(static_cast<long long>(places.segment_bits));
-  const __m128i segment_shift = _mm_cvtsi64_si128(64LL - static_cast<long long>(places.segment_bits));
-  for (std::size_t i = 0; i < fuse_group<Wise>::size; i += 4) {
-    const __m256i x = multiply64(_mm256_xor_si256(load(digests + i), seed), scatter_all, scatter_swapped);
-    const __m256i y = multiply64(_mm256_xor_si256(x, _mm256_srli_epi64(x, 32)), spread_all, spread_swapped);
+#define BLOOMERY_TARGET BLOOMERY_FOR_AVX2
+#define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
+
+struct fuse_finder {
+  __m256i seed;
+  __m256i starts;
+  __m256i shard_cells;
+  __m256i segment_cells;
+  __m128i shard_bits;
+  __m128i shard_shift;
+  __m128i segment_bits;
+  __m128i segment_shift;
+
+  BLOOMERY_INLINE explicit fuse_finder(const fuse_places& places)
+      : seed(all64(places.seed)),
+        starts(all64(places.starts)),
+        shard_cells(all64(places.shard_cells)),
+        segment_cells(all64(places.segment_cells)),
+        shard_bits(_mm_cvtsi64_si128(static_cast<long long>(places.shard_bits))),
+        shard_shift(_mm_cvtsi64_si128(64LL - static_cast<long long>(places.shard_bits))),
+        segment_bits(_mm_cvtsi64_si128(static_cast<long long>(places.segment_bits))),
+        segment_shift(_mm_cvtsi64_si128(64LL - static_cast<long long>(places.segment_bits))) {}
+
+  template <unsigned Wise>
+  BLOOMERY_INLINE void eight(const std::uint64_t* digests, std::size_t i, fuse_group<Wise>& group) const {
+    four(digests, i, group);
+    four(digests, i + 4, group);
+  }
+
+ private:
+  static BLOOMERY_INLINE __m256i times(__m256i x, std::uint64_t factor) {
+    return multiply64(x, all64(factor), all64(factor << 32U | factor >> 32U));
+  }
+  template <unsigned Wise>
+  BLOOMERY_INLINE void four(const std::uint64_t* digests, std::size_t i, fuse_group<Wise>& group) const {
+    const __m256i x = times(_mm256_xor_si256(load(digests + i), seed), fuse_scatter);
+    const __m256i y = times(_mm256_xor_si256(x, _mm256_srli_epi64(x, 32)), fuse_spread);
     const __m256i shard = _mm256_srl_epi64(x, shard_shift);
     const __m256i r = _mm256_srli_epi64(_mm256_sll_epi64(x, shard_bits), 32);
     __m256i start =
@@ -44,7 +61,12 @@ BLOOMERY_FOR_AVX2 void fuse_find(const fuse_places& places, const std::uint64_t*
       left = _mm256_sll_epi64(left, segment_bits);
     }
   }
-}
+};
+
+#include <bloomery/kernels/fuse_loops.inc>
+
+#undef BLOOMERY_INLINE
+#undef BLOOMERY_TARGET
 
 }  // namespace bloomery::kernels::avx2
 
