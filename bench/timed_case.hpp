@@ -17,6 +17,7 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/core/binomial.hpp>
+#include <bloomery/core/buffer.hpp>
 #include <cstdint>
 #include <memory>
 #include <string_view>
@@ -274,6 +275,14 @@ class ask_times {
   std::array<double, ask_ways.size()> seconds_{};
   std::size_t turns_ = 0;
 };
+
+// Others had their turn since: what fits a cache is to be there again, each line with some certainty.
+inline std::size_t warm_chunks_for(std::uint64_t memory_bytes) {
+  constexpr std::uint64_t beyond_caches = std::uint64_t{64} << 20U;
+  constexpr std::uint64_t most = 16;
+  if (memory_bytes > beyond_caches) return 2;
+  return static_cast<std::size_t>(std::min(most, 1 + 2 * memory_bytes / cache_line_bytes / chunk_keys));
+}
 
 template <class Tick>
 case_figures measure(timed_case& each, const effort& with, Tick&& tick) {

@@ -32,14 +32,6 @@ struct entry {
   double add_parallel = 0;
 };
 
-// Others had their turn since: what fits a cache is to be there again, each line with some certainty.
-std::size_t warm_chunks_for(std::uint64_t memory_bytes) {
-  constexpr std::uint64_t beyond_caches = std::uint64_t{64} << 20U;
-  constexpr std::uint64_t most = 16;
-  if (memory_bytes > beyond_caches) return 2;
-  return static_cast<std::size_t>(std::min(most, 1 + 2 * memory_bytes / cache_line_bytes / chunk_keys));
-}
-
 void nothing(std::uint64_t /*keys*/) {}
 
 // What is filled last stays.

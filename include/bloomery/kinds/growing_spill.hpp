@@ -17,10 +17,15 @@ class growing_spill {
 
   // The first entry whose code is not below this one.
   static std::uint32_t lower_bound(const growing_page_notes& notes, std::uint64_t code) noexcept {
-    const growing_spilled* found =
-        std::lower_bound(notes.spill, notes.spill + notes.spilled, code,
-                         [](const growing_spilled& entry, std::uint64_t wanted) { return entry.code < wanted; });
-    return static_cast<std::uint32_t>(found - notes.spill);
+    if (notes.spilled == 0) return 0;
+    // Halves without a branch, which would be guessed wrong every other time.
+    const growing_spilled* from = notes.spill;
+    for (std::uint32_t left = notes.spilled; left > 1;) {
+      const std::uint32_t half = left / 2;
+      from += from[half - 1].code < code ? half : 0U;
+      left -= half;
+    }
+    return static_cast<std::uint32_t>(from - notes.spill) + (from->code < code ? 1U : 0U);
   }
   // The entry of the longest code that matches, not shorter than `least` bits; notes.spilled when there is none.
   static std::uint32_t longest_match(const growing_page_notes& notes, std::uint64_t digest, unsigned least) noexcept {
