@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/any_shards.hpp>
+#include <bloomery/kinds/digest_sort.hpp>
 #include <cmath>
 #include <limits>
 #include <vector>
@@ -145,8 +146,14 @@ outcome<build_request> build_request::from(const options& given) {
   request.shards_ = shards_wanted(given);
   request.threads_ = jobs_of(given);
   if (auto taken = request.take_window(given); !taken) return failed(taken.error());
-  // What can never be had is refused before any input is read. What one key cannot have, more cannot.
-  if (!request.kind_->exact) {
+  // What can never be had is refused before any input is read. What one key cannot have, more cannot; but the bits of one
+  // key may be fewer than the least filter has.
+  if (request.bits_per_key_ && !request.keys_) {
+    constexpr std::uint64_t many_keys = 1'000'000;
+    const auto params = request.params_for(many_keys, {});
+    if (!params) return failed(params.error());
+    if (auto possible = request.chosen(*params); !possible) return failed(possible.error());
+  } else if (!request.kind_->exact) {
     if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
   }
   return request;
@@ -309,8 +316,15 @@ outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::u
 
 outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
                                          unsigned threads, error& why) const {
-  const auto size = sized(std::max<std::uint64_t>(1, digests.size()), {}, excluded.size());
-  if (!size) return failed(size.error());
+  const auto sized_now = [&] { return sized(std::max<std::uint64_t>(1, digests.size()), {}, excluded.size()); };
+  auto size = sized_now();
+  if (!size) {
+    // Too large if all keys were different; copies count once.
+    digests = digests.first(detail::sort_distinct(digests, threads));
+    excluded = excluded.first(detail::sort_distinct(excluded, threads));
+    size = sized_now();
+    if (!size) return failed(size.error());
+  }
   const auto build = [&] {
     if (shards_ != 0) {
       return build_shards(size->kind->name, size->params, hash_.spec(), digests,
@@ -320,9 +334,19 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
                            : any_filter::build(size->kind->name, size->params, hash_.spec(), digests, threads);
   };
   auto filter = build();
-  if (filter) return std::move(*filter);
-  why = filter.error();
-  return fail_parameter(why);
+  if (!filter) {
+    why = filter.error();
+    return fail_parameter(why);
+  }
+  if (ceiling_bytes_) {
+    // Some sets of keys take a little more than the plan says.
+    const auto made = filter->stats();
+    if (!made) return fail_parameter(made.error());
+    size->plan.memory_bytes = made->memory_bytes;
+    size->params.keys = made->keys.keys;
+    if (auto fits = check_ceiling(*size); !fits) return failed(fits.error());
+  }
+  return std::move(*filter);
 }
 
 outcome<std::uint64_t> build_request::memory_for(std::uint64_t keys) const {

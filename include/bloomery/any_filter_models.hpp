@@ -77,8 +77,15 @@ BLOOMERY_ANY_INLINE result<any_filter> any_filter::build(std::string_view kind, 
   return with_kind(kind_list{}, info->id, [&](auto tag) -> result<any_filter> {
     using K = typename decltype(tag)::type;
     if constexpr (static_kind<K>) {
-      if (auto fits = check_params<K>(sized, hash); !fits) return fail(fits.error());
-      auto self = detail::in_memory<K>::wrap(K::build(sized, digests, threads));
+      // Digests that come again count once. Where all of them are too many, the different ones may not be.
+      std::span<std::uint64_t> different = digests;
+      if (!check_params<K>(sized, hash)) {
+        different = digests.first(detail::sort_distinct(digests, threads == 0 ? machine_threads() : threads));
+        sized.keys = different.empty() ? 1 : different.size();
+        if (auto fits = check_params<K>(sized, hash); !fits) return fail(fits.error());
+      }
+      sized.keys.reset();  // the kind knows how many are different
+      auto self = detail::in_memory<K>::wrap(K::build(sized, different, threads));
       if (!self) return fail(self.error());
       return any_filter(std::move(*self), hash);
     } else {

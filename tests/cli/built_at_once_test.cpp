@@ -70,6 +70,37 @@ TEST_F(BuiltAtOnce, WhatWouldChangeItIsRefusedAndTheFileStays) {
   });
 }
 
+TEST_F(BuiltAtOnce, CopiesOfKeysTakeNoRoomInWhatMemAllows) {
+  std::string copies;
+  for (int i = 0; i < 100; ++i) copies += numbers(1, 2000);
+  write("once", numbers(1, 2000));
+  write("copies", copies);
+  for_each_kind([&](const std::string& kind) {
+    const auto made = json_of({"build", "--json", "-o", kind, "--kind", kind, "-p", "1%", "once"});
+    const auto bytes = made["memory_bytes"].get<std::uint64_t>();
+    const auto same = [&](const std::string& name, std::vector<std::string> sizes) {
+      for (const std::string from : {"once", "copies"}) {
+        std::vector<std::string> words{"build", "-q", "-o", kind + name + from, "--kind", kind, from};
+        words.insert(words.end(), sizes.begin(), sizes.end());
+        const ran result = run(words);
+        ASSERT_EQ(result.code, 0) << result.err;
+      }
+      EXPECT_TRUE(read(kind + name + "copies") == read(kind + name + "once")) << kind << name;
+    };
+    same("-rate", {"-p", "1%", "--mem", std::to_string(bytes)});
+    EXPECT_TRUE(read(kind + "-ratecopies") == read(kind)) << kind;
+    same("-memory", {"--mem", std::to_string(bytes)});
+    same("-bits", {"--bits-per-key", "12"});
+    same("-hash", {"-p", "1%", "--hash", "murmur3-x86-32"});
+    // One byte less is too little, and the error counts the keys that are different.
+    const ran refused =
+        run({"build", "-o", "none", "--kind", kind, "-p", "1%", "--mem", std::to_string(bytes - 1), "copies"});
+    EXPECT_EQ(refused.code, 2);
+    EXPECT_TRUE(contains(refused.err, "2,000 keys take ")) << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(path("none")));
+  });
+}
+
 TEST_F(BuiltAtOnce, SizesThatCannotBeAreRefusedBeforeAnythingIsWritten) {
   for_each_kind([&](const std::string& kind) {
     expect_error(
