@@ -62,20 +62,25 @@ outcome<build_request> build_request::from_format(const options& given, const fo
   constexpr std::array own = {flag::kind,        flag::layout, flag::mode, flag::growth,   flag::window,
                               flag::generations, flag::hash,   flag::seed, flag::key_file, flag::exclude};
   for (const flag_row& row : flag_table()) {
-    if ((row.verbs & on_build) == 0 || !given.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end())
+    if ((row.verbs & on_build) == 0 || !given.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end() ||
+        takes(form, row.name)) {
       continue;
+    }
     return fail_usage(fmt::format("format {} has a kind and a hash of its own: leave --{} out", form.name, row.name));
   }
   if (given.has(flag::shards)) {
     return fail_usage(fmt::format("a filter in shards is of format native, not {}: leave --shards out", form.name));
   }
   if (form.make == nullptr) return fail_usage(fmt::format("files in format {} can be read, not built", form.name));
-  const auto taken = format_options_of(given);
+  auto taken = format_options_of(given);
   if (!taken) return failed(taken.error());
+  taken->kind = given.text(flag::kind);
   build_request request;
   request.form_ = &form;
   request.form_options_ = *taken;
-  request.kind_ = form.kind;
+  request.kind_ = form.kind_of == nullptr ? form.kind : form.kind_of(*taken);
+  request.mode_ = given.text(flag::mode);
+  request.growth_ = given.count(flag::growth);
   const auto spec = form.hash(*taken);
   if (!spec) return fail_parameter(spec.error());
   const auto hash = hasher::make(*spec);

@@ -44,7 +44,7 @@ outcome<digest_stream> filter_edit::keys(const options& given) const {
 outcome<void> filter_edit::save() const {
   if (auto same = lock_.check_path(); !same) return same;
   const save_options how{.codec = opened_.codec, .replace = true};
-  const auto saved = formats::save(opened_.filter, *opened_.form, name().c_str(), how);
+  const auto saved = formats::save(opened_.filter, *opened_.form, name().c_str(), how, opened_.written);
   if (!saved) return fail_file(name(), saved.error());
   return {};
 }

@@ -28,28 +28,61 @@ std::vector<std::byte> from_hex(std::string_view text, std::size_t size) {
   return key;
 }
 
+opened_filter named(std::string name, formats::opened opened) {
+  return {std::move(name),   std::move(opened.filter),
+          opened.form,       opened.header.value_or(file_header{}),
+          opened.size_bytes, opened.codec,
+          opened.written};
+}
+
+outcome<formats::open_options> how_to_open(const options& given, bool in_memory) {
+  const auto taken = format_options_of(given);
+  if (!taken) return failed(taken.error());
+  return formats::open_options{.from = given.text(flag::from),
+                               .format = *taken,
+                               .load = {.trust = given.has(flag::trust), .shard = takes_shard_alone(given)},
+                               .in_memory = in_memory};
+}
+
 outcome<opened_filter> open_in(const options& given, const std::string& path, bool in_memory) {
   const auto shards = shards_at(path);
   if (!shards) return failed(shards.error());
   if (*shards != 0) return open_set(given, path, in_memory);
-  const auto taken = format_options_of(given);
-  if (!taken) return failed(taken.error());
-  const formats::open_options how{.from = given.text(flag::from),
-                                  .format = *taken,
-                                  .load = {.trust = given.has(flag::trust), .shard = takes_shard_alone(given)},
-                                  .in_memory = in_memory};
+  const auto how = how_to_open(given, in_memory);
+  if (!how) return failed(how.error());
   const std::string name = path == "-" ? "standard input" : path;
-  auto opened = formats::open(path == "-" ? "/dev/stdin" : path.c_str(), how);
+  auto opened = formats::open(path == "-" ? "/dev/stdin" : path.c_str(), *how);
   if (!opened) return fail_opening(name, opened.error());
-  return opened_filter{
-      name,         std::move(opened->filter), opened->form, opened->header.value_or(file_header{}), opened->size_bytes,
-      opened->codec};
+  return named(name, std::move(*opened));
 }
 
 }  // namespace
 
 outcome<opened_filter> open_filter(const options& given, const std::string& path) {
   return open_in(given, path, false);
+}
+
+outcome<opened_filter> open_parts(const options& given, std::span<const std::string> paths) {
+  const auto how = how_to_open(given, true);
+  if (!how) return failed(how.error());
+  std::vector<file_bytes> parts;
+  std::size_t size_bytes = 0;
+  for (const std::string& path : paths) {
+    auto part = read_file(path == "-" ? "/dev/stdin" : path.c_str());
+    if (!part) return fail_file(path, part.error());
+    size_bytes += part->size;
+    parts.push_back(std::move(*part));
+  }
+  auto joined = aligned_buffer::make(size_bytes, "the filter");
+  if (!joined) return fail_file(paths.front(), joined.error());
+  auto to = joined->bytes().begin();
+  for (const file_bytes& part : parts) to = std::copy(part.bytes().begin(), part.bytes().end(), to);
+  auto opened = formats::open_bytes({std::move(*joined), size_bytes}, *how);
+  if (!opened) return fail_file(paths.front(), opened.error());
+  if (!opened->form->parts) {
+    return fail_usage(fmt::format("files in format {} come in one piece: give one filter", opened->form->name));
+  }
+  return named(paths.front(), std::move(*opened));
 }
 
 outcome<opened_filter> load_filter(const options& given, const std::string& path) { return open_in(given, path, true); }

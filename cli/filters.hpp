@@ -24,11 +24,14 @@ struct opened_filter {
   file_header header{};  // of a native file
   std::uint64_t file_bytes = 0;
   std::uint32_t codec = codec_none;
+  formats::format_options written{};  // to be written again in the form that it had
 };
 
 // In any format, told by its content or --from. Memory-mapped where that is possible. "-" is standard input, and the
 // name of a set of shards is the set. Knows --trust.
 outcome<opened_filter> open_filter(const options& given, const std::string& path);
+// Of a product that gives a filter in pieces: the files of all of them, in order.
+outcome<opened_filter> open_parts(const options& given, std::span<const std::string> paths);
 // The same in memory, all of it checked, so that it can be changed.
 outcome<opened_filter> load_filter(const options& given, const std::string& path);
 

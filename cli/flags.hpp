@@ -80,7 +80,9 @@ enum class flag : std::uint8_t {
   form,
   shards,
   strategy,
-  k_rule,  //
+  k_rule,
+  bucket_size,
+  max_iterations,  //
   invert,
   count,
   mark,

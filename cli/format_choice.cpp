@@ -20,14 +20,16 @@ constexpr std::array parameters = {
     parameter{flag::form, "form", &formats::format_options::form},
     parameter{flag::strategy, "strategy", &formats::format_options::strategy},
     parameter{flag::k_rule, "k-rule", &formats::format_options::k_rule},
+    parameter{flag::bucket_size, "bucket-size", &formats::format_options::bucket_size},
+    parameter{flag::max_iterations, "max-iterations", &formats::format_options::max_iterations},
 };
+
+}  // namespace
 
 bool takes(const formats::format& form, std::string_view name) {
   const auto taken = words_in(form.options);
   return std::find(taken.begin(), taken.end(), name) != taken.end();
 }
-
-}  // namespace
 
 outcome<formats::format_options> format_options_of(const options& given) {
   formats::format_options out;

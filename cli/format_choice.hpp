@@ -15,6 +15,9 @@ namespace bloomery::cli {
 // --from, where they are given.
 outcome<formats::format_options> format_options_of(const options& given);
 
+// Whether a format takes the option of this name: see formats::format::options.
+bool takes(const formats::format& form, std::string_view name);
+
 // The format to be written: of --format or --to, else `otherwise`, else native.
 const formats::format& output_format(const options& given, const formats::format* otherwise = nullptr);
 

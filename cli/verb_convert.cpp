@@ -42,16 +42,21 @@ failed refuse(const opened_filter& opened, const formats::format& to) {
 }
 
 outcome<int> run(const options& given) {
-  if (given.operands().size() != 1) return fail_usage("give one filter: bloomery convert FILE -o OUT --to FORMAT");
+  if (given.operands().empty()) return fail_usage("give the filter: bloomery convert FILE -o OUT --to FORMAT");
   if (!given.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
-  const std::string& path = given.operands().front();
-  const auto shards = shards_at(path);
+  const auto shards = shards_at(given.operands().front());
   if (!shards) return failed(shards.error());
   if (auto possible = check_output(given, *shards); !possible) return failed(possible.error());
-  const auto opened = open_filter(given, path);
+  auto opened =
+      given.operands().size() == 1 ? open_filter(given, given.operands().front()) : open_parts(given, given.operands());
   if (!opened) return failed(opened.error());
   const formats::format& to = output_format(given);
   if (!to.writes) return fail_usage(fmt::format("files in format {} can be read, not written", to.name));
+  if (to.is_native() && !formats::holds(to, opened->filter) && opened->form->as_native != nullptr) {
+    auto ours = opened->form->as_native(opened->filter);
+    if (!ours) return fail_file(opened->name, ours.error());
+    opened->filter = std::move(*ours);
+  }
   if (!formats::holds(to, opened->filter)) return refuse(*opened, to);
   if (auto saved = save_filter(given, opened->filter); !saved) return failed(saved.error());
   if (given.has(flag::json)) {
@@ -72,6 +77,8 @@ constexpr std::array examples = {
     example{"bloomery convert seen.bloom -o seen.txt --to text", "a native file as lines of text"},
     example{"bloomery convert blocklist.bloom -o blocklist.bloom.gz --to dcso --compress gzip",
             "a file of DCSO's bloom, packed as its --gzip wants it"},
+    example{"bloomery convert seen.head seen.chunk1 -o seen.dump --to redisbloom --form dump",
+            "the replies of BF.SCANDUMP as what RESTORE takes"},
 };
 
 }  // namespace convert_parts
@@ -81,13 +88,15 @@ const verb convert_verb = {
     .alias = "",
     .bit = on_convert,
     .summary = "write a filter in another format",
-    .usage = "[OPTIONS] FILE -o OUT --to FORMAT",
+    .usage = "[OPTIONS] FILE... -o OUT --to FORMAT",
     .description =
         "Writes the filter FILE, of whichever format, to OUT in format FORMAT. "
         "That is possible where both mean the same bits: native and text, packed and not. "
         "Other products set other bits for the same key, because they hash it otherwise or choose its bits otherwise: "
         "then convert says why not. A filter does not give its keys back, so what helps is to build it again from "
-        "them, with build --format.",
+        "them, with build --format.\n\n"
+        "Several FILEs are the pieces of one filter, in order, of products that give them so: the replies of "
+        "RedisBloom's SCANDUMP.",
     .examples = convert_parts::examples,
     .exit_codes = "0: written; 2: error, such as formats that have no bits in common, and OUT is as it was",
     .run = convert_parts::run,

@@ -45,9 +45,12 @@ namespace bloomery::formats {
 // What a format's files do not carry, or what their writers may choose, as words. Empty: the format's own default.
 // `format::options` names those that a format takes; the others are nothing to it.
 struct format_options {
-  std::string_view form{};      // bits-and-blooms: binary, json
-  std::string_view strategy{};  // guava: 32, 64
-  std::string_view k_rule{};    // guava: old, new
+  std::string_view form{};            // bits-and-blooms: binary, json; redisbloom: scandump, dump
+  std::string_view kind{};            // redisbloom: scalable, cuckoo
+  std::string_view bucket_size{};     // redisbloom, kind cuckoo: BUCKETSIZE
+  std::string_view max_iterations{};  // the same: MAXITERATIONS
+  std::string_view strategy{};        // guava: 32, 64
+  std::string_view k_rule{};          // guava: old, new
 };
 
 // The bytes of a file, mapped or in memory, on their way into a filter that keeps them.
@@ -102,8 +105,11 @@ struct format {
   std::string_view summary;  // one line for `bloomery formats`
   bool writes = false;       // all are read and asked
   bool merges = false;
-  bool gzip = false;           // the product packs whole files with gzip, too
-  std::string_view options{};  // the members of format_options that it takes, separated by blanks
+  bool gzip = false;   // the product packs whole files with gzip, too
+  bool parts = false;  // the product gives a filter in pieces; a file is all of them, one behind the other
+  // The options of the tool that it takes beside sizes, by their names and separated by blanks: those of format_options, and
+  // `mode`, `growth` of filter_params.
+  std::string_view options{};
 
   // The rest is empty for `native` and `text`, which any_filter reads and writes itself.
   const kind_info* kind = nullptr;  // what `make` makes
@@ -118,6 +124,13 @@ struct format {
   // Only for such.
   result<void> (*save)(const any_filter& filter, const byte_sink& sink,
                        const format_options& options) noexcept = nullptr;
+
+  // Of formats with several kinds: the one that `make` will make; nullptr when there is none of that name.
+  const kind_info* (*kind_of)(const format_options& options) noexcept = nullptr;
+  // Of formats with several forms: the one in which a file is, by its first bytes, so that it can be written again in it.
+  std::string_view (*form_of)(std::span<const std::byte> first) noexcept = nullptr;
+  // Of formats whose filters are not kinds of ours: the one that has the same bits, or an error that says why there is none.
+  result<any_filter> (*as_native)(const any_filter& filter) noexcept = nullptr;
 
   [[nodiscard]] bool is_native() const noexcept { return open == nullptr; }
 };
@@ -150,6 +163,7 @@ struct opened {
   std::uint64_t size_bytes = 0;         // of the file
   std::uint32_t codec = codec_none;     // inside a native file, around another
   std::optional<file_header> header{};  // of a native file
+  format_options written{};             // to be given to `save`, so that it is written in the form that it had
 };
 
 namespace detail {

@@ -143,6 +143,7 @@ result<opened> open_foreign(const format& form, source_bytes source, const open_
     source = source_bytes(std::move(*unpacked));
     codec = codec_gzip;
   }
+  const format_options written{.form = form.form_of == nullptr ? std::string_view{} : form.form_of(source.bytes())};
   auto filter = form.open(std::move(source), how.format);
   if (!filter) return fail(filter.error());
   if (how.in_memory && filter->is_mapped()) {
@@ -150,7 +151,7 @@ result<opened> open_foreign(const format& form, source_bytes source, const open_
     if (!copy) return fail(copy.error());
     filter = any_filter::adopt(std::move(*copy), filter->hash());
   }
-  return opened{std::move(*filter), &form, size_bytes, codec, {}};
+  return opened{std::move(*filter), &form, size_bytes, codec, {}, written};
 }
 
 result<void> save_foreign(const any_filter& filter, const format& form, const byte_sink& sink, const save_options& how,

@@ -13,12 +13,14 @@ extern const format native_format;
 extern const format text_format;
 extern const format dcso_format;
 extern const format guava_format;
+extern const format redisbloom_format;
 
 inline constexpr std::array every_format = {
     &native_format,  //
     &text_format,    //
     &dcso_format,    //
     &guava_format,   //
+    &redisbloom_format,
 };
 
 }  // namespace bloomery::formats

@@ -40,6 +40,8 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
     }
     build("ids.bloom", numbers(1, 1000), {"--kind", "bitmap", "--u64"});
     build("blocklist.bloom", numbers(1, 1000), {"--format", "dcso"});
+    build("seen.scan", numbers(1, 1000), {"--format", "redisbloom", "-n", "2000"});
+    ASSERT_EQ(sh("head -c 73 seen.scan > seen.head && tail -c +74 seen.scan > seen.chunk1").code, 0);
     for (const char* name : {"coupons.bloom", "words.bloom"}) build(name, numbers(1, 1000), {"--kind", "counting"});
   }
 

@@ -12,6 +12,7 @@
 #include <bloomery/hash/identity.hpp>
 #include <bloomery/hash/lookup3.hpp>
 #include <bloomery/hash/mum.hpp>
+#include <bloomery/hash/murmur2.hpp>
 #include <bloomery/hash/murmur3.hpp>
 #include <bloomery/hash/murmur64a.hpp>
 #include <bloomery/hash/siphash.hpp>
@@ -20,7 +21,8 @@
 
 namespace bloomery {
 
-using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
-                            siphash13, siphash24, highwayhash64, identity, mum, aes2>;
+using hash_list =
+    type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64, siphash13,
+              siphash24, highwayhash64, identity, mum, aes2, paired_murmur64a, paired_murmur2>;
 
 }  // namespace bloomery

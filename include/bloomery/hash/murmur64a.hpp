@@ -43,4 +43,22 @@ inline digest128 murmur64a_pair(const void* bytes, std::size_t size) noexcept {
   return {first, murmur64a{.seed = first}(bytes, size)};
 }
 
+// Those two numbers as a hash of 128 bits, so that a filter can be asked and filled as RedisBloom does it.
+struct paired_murmur64a {
+  static constexpr hash_info info{.id = 20,
+                                  .name = "murmur64a-pair",
+                                  .bits = 128,
+                                  .seed_bits = 0,
+                                  .key_bytes = 0,
+                                  .weak = false,
+                                  .summary = "MurmurHash64A twice, 128 bits, no seed: RedisBloom's Bloom filters"};
+
+  std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
+    return murmur64a_pair(bytes, size).low;
+  }
+  [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
+    return murmur64a_pair(bytes, size);
+  }
+};
+
 }  // namespace bloomery

@@ -5,13 +5,13 @@
 //
 // A bucket is `slots` bytes; 0 is an empty slot. The digest is MurmurHash64A of the key with seed 0. An insert takes the first
 // free slot of the bucket, then of the other one; where there is none, it puts its fingerprint in place of the first
-// slot's, that one into its own other bucket, in place of the second slot's, and so on, 20 times at most. A chain of moves
-// that finds no room is undone.
+// slot's, that one into its own other bucket, in place of the second slot's, and so on, 20 times at most unless a filter
+// says otherwise. A chain of moves that finds no room is undone.
 #pragma once
 
-#include <array>
 #include <bloomery/core/result.hpp>
 #include <bloomery/kernels/cuckoo.hpp>
+#include <utility>
 
 namespace bloomery::kernels {
 
@@ -87,18 +87,20 @@ struct cuckoo_editor<Word, cuckoo_form::redis, Whole> : cuckoo_table<Word, cucko
   bool put_where_free(const cuckoo_key& key) const noexcept {
     return put(key.first, key.fingerprint) || put(key.other, key.fingerprint);
   }
-  // By moving others; false, and nothing has changed, when that finds no room.
-  bool put_by_moves(const cuckoo_key& key) const noexcept {
-    std::array<std::uint64_t, redis_most_moves> visited;
+  // By moving others, so many at most; false, and nothing has changed, when that finds no room.
+  bool put_by_moves(const cuckoo_key& key, unsigned most_moves = redis_most_moves) const noexcept {
     std::uint64_t bucket = key.first;
     auto moving = static_cast<std::byte>(key.fingerprint);
-    for (unsigned i = 0; i < redis_most_moves; ++i) {
-      visited[i] = bucket;
+    for (unsigned i = 0; i < most_moves; ++i) {
       std::swap(slot(bucket, i % this->slots), moving);
       bucket = this->other(bucket, std::to_integer<std::uint64_t>(moving));
       if (put(bucket, std::to_integer<std::uint64_t>(moving))) return true;
     }
-    for (unsigned i = redis_most_moves; i-- > 0;) std::swap(slot(visited[i], i % this->slots), moving);
+    // Back the same way: the other bucket of the other bucket is the bucket itself.
+    for (unsigned i = most_moves; i-- > 0;) {
+      bucket = this->other(bucket, std::to_integer<std::uint64_t>(moving));
+      std::swap(slot(bucket, i % this->slots), moving);
+    }
     return false;
   }
 };

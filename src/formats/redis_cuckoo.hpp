@@ -1,0 +1,358 @@
+// src/formats/redis_cuckoo.hpp: RedisBloom's cuckoo filter: a chain of links, each a filter of kind cuckoo in layout redis.
+//
+// A key goes into a free slot of the newest link that has one; else others are moved in the newest link; else a link is
+// added with `growth` times the buckets. A removal looks at the newest link first. When a tenth of the keys was removed, what is
+// in the newest link is moved to older ones where there is room, and an empty link is dropped. All of it as the product does
+// it, so that the same keys give the same bytes.
+#pragma once
+
+#include <bit>
+#include <bloomery/core/aligned_list.hpp>
+#include <bloomery/formats.hpp>
+#include <bloomery/hash/murmur64a.hpp>
+#include <bloomery/kernels/cuckoo_redis.hpp>
+#include <bloomery/kinds/cuckoo.hpp>
+#include <cmath>
+#include <memory>
+
+#include "src/formats/redis_chain.hpp"
+
+namespace bloomery::formats::redisbloom_parts {
+
+struct cuckoo_record {
+  std::uint64_t keys = 0;  // slots in use
+  std::uint64_t buckets = 0;
+  std::uint64_t removed = 0;  // since the links were last tidied
+  std::uint64_t links = 1;
+  std::uint64_t slots = 2;
+  std::uint64_t moves = 20;
+  std::uint64_t growth = 1;  // 0: it does not grow
+
+  // 0 where the number is too large.
+  [[nodiscard]] std::uint64_t buckets_of(std::uint64_t link) const noexcept {
+    std::uint64_t here = buckets;
+    for (std::uint64_t i = 0; i < link && growth > 1; ++i) {
+      if (here > max_buckets / growth) return 0;
+      here *= growth;
+    }
+    return here;
+  }
+  // 0 where it would be larger than a link may be.
+  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t link) const noexcept {
+    const std::uint64_t here = buckets_of(link);
+    return here > max_link_bytes / slots ? 0 : here * slots;
+  }
+  // Of all links; nothing where there are more than `most`.
+  [[nodiscard]] std::optional<std::uint64_t> size_bytes(std::uint64_t most) const noexcept {
+    std::uint64_t all = 0;
+    for (std::uint64_t i = 0; i < links; ++i) {
+      const std::uint64_t here = bytes_of(i);
+      if (here == 0 || here > most - all) return {};
+      all += here;
+    }
+    return all;
+  }
+
+  static constexpr std::uint64_t max_buckets = std::uint64_t{1} << 56U;
+  // The product keeps the place of a bucket in 32 bits: beyond that it asks other places than it moves keys to.
+  static constexpr std::uint64_t max_link_bytes = std::uint64_t{1} << 32U;
+  static constexpr std::uint64_t max_links = 65535;
+  static constexpr std::uint64_t max_growth = 32768;
+};
+
+inline result<void> check_cuckoo(const cuckoo_record& record) noexcept {
+  if (!std::has_single_bit(record.buckets) || record.buckets > cuckoo_record::max_buckets) {
+    return fail(errc::bad_field, "number of buckets", {record.buckets});
+  }
+  if (record.slots < 1 || record.slots > 255) return fail(errc::bad_field, "slots a bucket", {record.slots});
+  if (record.moves < 1 || record.moves > 65535) return fail(errc::bad_field, "iterations", {record.moves});
+  // A power of two: the other bucket of a key would lie elsewhere in the other links.
+  if (record.growth > cuckoo_record::max_growth || (record.growth != 0 && !std::has_single_bit(record.growth))) {
+    return fail(errc::bad_field, "expansion", {record.growth});
+  }
+  if (record.links < 1 || record.links > (record.growth == 0 ? 1 : cuckoo_record::max_links)) {
+    return fail(errc::bad_field, "number of links", {record.links});
+  }
+  return {};
+}
+
+class cuckoo_chain final : public bloomery::detail::filter_model {
+ public:
+  static constexpr kind_info kind{.id = first_foreign_id + 65,
+                                  .name = "cuckoo",
+                                  .summary = "chain of cuckoo filters of RedisBloom",
+                                  .lines = "2 a link",
+                                  .grows = true};
+  // The product refuses to add to a filter that has so many, unless it is set up otherwise.
+  static constexpr std::size_t most_grown_links = 32;
+
+  cuckoo_chain(const cuckoo_record& head, aligned_list<aligned_buffer> links, const memory_hooks* memory) noexcept
+      : head_(head), links_(std::move(links)), memory_(memory) {}
+  static result<any_filter> own(const cuckoo_record& head, aligned_list<aligned_buffer> links,
+                                const memory_hooks* memory) noexcept {
+    auto self = wrap(head, std::move(links), memory);
+    if (!self) return fail(self.error());
+    return any_filter::adopt(std::move(*self), {.id = murmur64a::info.id});
+  }
+  static const cuckoo_chain* in(const any_filter& filter) noexcept {
+    return filter.info().id == kind.id ? static_cast<const cuckoo_chain*>(&filter.model()) : nullptr;
+  }
+
+  [[nodiscard]] cuckoo_record head() const noexcept {
+    cuckoo_record now = head_;
+    now.links = links_.size();
+    return now;
+  }
+  [[nodiscard]] const aligned_list<aligned_buffer>& links() const noexcept { return links_; }
+  // The filter of kind cuckoo that its only link is.
+  [[nodiscard]] result<cuckoo> as_kind() const noexcept;
+
+  [[nodiscard]] const kind_info& info() const noexcept override { return kind; }
+  [[nodiscard]] bool is_mapped() const noexcept override { return false; }
+  [[nodiscard]] stored_shape shape() const noexcept override {
+    return {.keys = head_.keys, .keys_exact = true, .digest_bits = 64};
+  }
+  [[nodiscard]] named_values describe() const noexcept override {
+    return {{{.name = "links", .number = links_.size()},
+             {.name = "buckets of the first", .number = head_.buckets},
+             {.name = "slots a bucket", .number = head_.slots},
+             {.name = "growth", .number = head_.growth}}};
+  }
+  [[nodiscard]] result<filter_stats> stats() const noexcept override;
+  [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
+    return std::span<const std::byte>{};
+  }
+  result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept override;
+  result<std::uint64_t> insert(std::span<const digest128> /*digests*/) noexcept override { return wrong_width(); }
+  result<void> may_contain(std::span<const std::uint64_t> digests,
+                           std::span<std::uint64_t> mask) const noexcept override {
+    for (std::size_t word = 0; word < mask_words(digests.size()); ++word) mask[word] = 0;
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      mask[i / 64] |= std::uint64_t{is_in_any(digests[i])} << (i % 64);
+    }
+    return {};
+  }
+  result<void> may_contain(std::span<const digest128> /*digests*/,
+                           std::span<std::uint64_t> /*mask*/) const noexcept override {
+    return wrong_width();
+  }
+  result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override {
+    std::uint64_t erased = 0;
+    for (const std::uint64_t digest : digests) erased += erase_one(digest) ? 1U : 0U;
+    return erased;
+  }
+  result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
+    for (std::size_t i = 0; i < digests.size(); ++i) {
+      counts[i] = 0;
+      for (std::size_t link = 0; link < links_.size(); ++link) {
+        const table_type table = table_of(link);
+        counts[i] += table.count(table.key(digests[i]));
+      }
+    }
+    return {};
+  }
+  result<void> merge(const filter_model& /*other*/, merge_rate /*rate*/) noexcept override { return cannot("merge"); }
+  result<void> intersect(const filter_model& /*other*/) noexcept override { return cannot("intersect"); }
+  [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t /*factor*/) const noexcept override {
+    return cannot("fold");
+  }
+  [[nodiscard]] std::uint64_t fold_units() const noexcept override { return 0; }
+  [[nodiscard]] result<std::unique_ptr<filter_model>> clone() const noexcept override;
+  result<void> clear() noexcept override {
+    links_.shrink(1);
+    std::fill(links_[0].bytes().begin(), links_[0].bytes().end(), std::byte{0});
+    head_.keys = 0;
+    head_.removed = 0;
+    return {};
+  }
+  [[nodiscard]] bool equals(const filter_model& other) const noexcept override {
+    const auto& with = static_cast<const cuckoo_chain&>(other);
+    return head_.slots == with.head_.slots && head_.moves == with.head_.moves && head_.growth == with.head_.growth &&
+           std::equal(links_.begin(), links_.end(), with.links_.begin(), with.links_.end(),
+                      [](const aligned_buffer& a, const aligned_buffer& b) {
+                        return std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
+                      });
+  }
+  [[nodiscard]] const void* kind_object() const noexcept override { return this; }
+  [[nodiscard]] result<void> save(const char* /*path*/, const hash_spec& /*hash*/,
+                                  const save_options& /*options*/) const noexcept override {
+    return not_native();
+  }
+  [[nodiscard]] result<void> save_to(const byte_sink& /*sink*/, const hash_spec& /*hash*/,
+                                     const save_options& /*options*/) const noexcept override {
+    return not_native();
+  }
+
+ private:
+  using table_type = kernels::cuckoo_table<std::uint64_t, kernels::cuckoo_form::redis, false>;
+  using editor_type = kernels::cuckoo_editor<std::uint64_t, kernels::cuckoo_form::redis, false>;
+
+  static result<std::unique_ptr<filter_model>> wrap(const cuckoo_record& head, aligned_list<aligned_buffer> links,
+                                                    const memory_hooks* memory) noexcept {
+    std::unique_ptr<filter_model> self(new (std::nothrow) cuckoo_chain(head, std::move(links), memory));
+    if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(cuckoo_chain)});
+    return self;
+  }
+  static failure cannot(std::string_view what) noexcept {
+    error_text text;
+    text.append("this is a cuckoo filter of RedisBloom, which cannot ");
+    text.append(what);
+    return fail(errc::unsupported, text.view());
+  }
+  static failure wrong_width() noexcept { return fail(errc::unsupported, "this filter takes 64-bit digests"); }
+  static failure not_native() noexcept {
+    return fail(errc::unsupported, "a chain of RedisBloom's cuckoo filters is no filter of a native file");
+  }
+
+  [[nodiscard]] kernels::cuckoo_geometry geometry(std::size_t link) const noexcept {
+    return {.buckets = links_[link].size_bytes() / head_.slots,
+            .slot_bits = 8,
+            .slots = static_cast<unsigned>(head_.slots),
+            .form = kernels::cuckoo_form::redis};
+  }
+  [[nodiscard]] table_type table_of(std::size_t link) const noexcept { return {links_[link].data(), geometry(link)}; }
+  [[nodiscard]] editor_type editor_of(std::size_t link) noexcept { return {links_[link].data(), geometry(link)}; }
+
+  [[nodiscard]] bool is_in_any(std::uint64_t digest) const noexcept {
+    for (std::size_t link = 0; link < links_.size(); ++link) {
+      const table_type table = table_of(link);
+      if (table.contains(table.key(digest))) return true;
+    }
+    return false;
+  }
+  bool put(std::uint64_t digest) noexcept;
+  bool grow() noexcept {
+    if (head_.growth == 0 || links_.size() >= most_grown_links) return false;
+    const std::uint64_t size_bytes = head_.bytes_of(links_.size());
+    if (size_bytes == 0 || !links_.reserve(links_.size() + 1, "the filter", memory_)) return false;
+    auto made = aligned_buffer::make(size_bytes, "the filter", memory_);
+    if (!made) return false;
+    links_.push(std::move(*made));
+    return true;
+  }
+  bool erase_one(std::uint64_t digest) noexcept;
+  bool empty_into_older(std::size_t link) noexcept;
+  void tidy() noexcept;
+
+  cuckoo_record head_;
+  aligned_list<aligned_buffer> links_;
+  const memory_hooks* memory_;
+};
+
+inline bool cuckoo_chain::put(std::uint64_t digest) noexcept {
+  while (true) {
+    for (std::size_t link = links_.size(); link-- > 0;) {
+      const editor_type table = editor_of(link);
+      if (table.put_where_free(table.key(digest))) return true;
+    }
+    const editor_type newest = editor_of(links_.size() - 1);
+    if (newest.put_by_moves(newest.key(digest), static_cast<unsigned>(head_.moves))) return true;
+    if (!grow()) return false;
+  }
+}
+
+inline result<std::uint64_t> cuckoo_chain::insert(std::span<const std::uint64_t> digests) noexcept {
+  std::uint64_t inserted = 0;
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    const bool absent = !is_in_any(digests[i]);
+    if (!put(digests[i])) return fail(errc::full, {}, {head_.keys, i});
+    ++head_.keys;
+    inserted += absent ? 1U : 0U;
+  }
+  return inserted;
+}
+
+inline bool cuckoo_chain::erase_one(std::uint64_t digest) noexcept {
+  for (std::size_t link = links_.size(); link-- > 0;) {
+    const editor_type table = editor_of(link);
+    if (kernels::cuckoo_erase(table, table.key(digest)) == 0) continue;
+    head_.keys -= head_.keys == 0 ? 0 : 1;
+    ++head_.removed;
+    if (links_.size() > 1 && static_cast<double>(head_.removed) > static_cast<double>(head_.keys) * 0.10) tidy();
+    return true;
+  }
+  return false;
+}
+
+// What is in a link to free slots of the older ones, the oldest first. A bucket of a link names the two buckets of its keys in
+// a smaller one, too: numbers of buckets are powers of two.
+inline bool cuckoo_chain::empty_into_older(std::size_t link) noexcept {
+  const editor_type from = editor_of(link);
+  bool emptied = true;
+  for (std::uint64_t bucket = 0; bucket < from.buckets; ++bucket) {
+    for (unsigned lane = 0; lane < from.slots; ++lane) {
+      std::byte& slot = from.slot(bucket, lane);
+      if (slot == std::byte{0}) continue;
+      bool moved = false;
+      for (std::size_t older = 0; older < link && !moved; ++older) {
+        const editor_type to = editor_of(older);
+        const auto fingerprint = std::to_integer<std::uint64_t>(slot);
+        const std::uint64_t first = bucket & (to.buckets - 1);
+        moved = to.put_where_free({first, to.other(first, fingerprint), fingerprint});
+      }
+      if (moved) slot = std::byte{0};
+      emptied &= moved;
+    }
+  }
+  return emptied;
+}
+
+// From the newest link on, as long as links become empty.
+inline void cuckoo_chain::tidy() noexcept {
+  for (std::size_t link = links_.size(); link-- > 1;) {
+    if (!empty_into_older(link)) break;
+    links_.shrink(link);
+  }
+  head_.removed = 0;
+}
+
+inline result<filter_stats> cuckoo_chain::stats() const noexcept {
+  filter_stats stats{.keys = {head_.keys, true}, .promise_known = false};
+  double slots = 0;
+  double used = 0;
+  double none = 1;
+  for (std::size_t link = 0; link < links_.size(); ++link) {
+    const auto here = static_cast<double>(table_of(link).used_slots());
+    none *= 1 - cuckoo_redis_model{geometry(link)}.fpr(here);
+    used += here;
+    slots += static_cast<double>(links_[link].size_bytes());
+    stats.memory_bytes += links_[link].size_bytes();
+  }
+  stats.estimated_keys = used;
+  stats.fill = used / slots;
+  stats.fpr_now = 1 - none;
+  return stats;
+}
+
+inline result<std::unique_ptr<bloomery::detail::filter_model>> cuckoo_chain::clone() const noexcept {
+  aligned_list<aligned_buffer> copies;
+  if (auto room = copies.reserve(links_.size(), "a copy of the filter", memory_); !room) return fail(room.error());
+  for (const aligned_buffer& each : links_) {
+    auto copy = each.clone("a copy of the filter");
+    if (!copy) return fail(copy.error());
+    copies.push(std::move(*copy));
+  }
+  return wrap(head_, std::move(copies), memory_);
+}
+
+inline result<cuckoo> cuckoo_chain::as_kind() const noexcept {
+  if (links_.size() != 1) {
+    return fail(errc::unsupported, "kind cuckoo has one link, and this filter has grown: build it again from its keys");
+  }
+  const kernels::cuckoo_geometry of = geometry(0);
+  const stored_shape shape{.capacity_keys = of.total_slots(),
+                           .fpr = cuckoo_redis_model{of}.fpr(static_cast<double>(of.total_slots())),
+                           .keys = std::min(head_.keys, of.total_slots()),
+                           .keys_exact = true,
+                           .digest_bits = 64,
+                           .field = {of.buckets, of.slot_bits, of.slots, static_cast<std::uint64_t>(of.form),
+                                     static_cast<std::uint64_t>(cuckoo_mode::multiset)}};
+  const auto size = cuckoo::payload_bytes(shape);
+  if (!size) return fail(size.error());
+  auto payload = aligned_buffer::make(*size, "the filter", memory_);
+  if (!payload) return fail(payload.error());
+  std::copy(links_[0].bytes().begin(), links_[0].bytes().end(), payload->bytes().begin());
+  return cuckoo::adopt(shape, std::move(*payload));
+}
+
+}  // namespace bloomery::formats::redisbloom_parts

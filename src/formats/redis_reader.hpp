@@ -1,0 +1,384 @@
+// src/formats/redis_reader.hpp: from the bytes of SCANDUMP and DUMP to filters. docs/formats/redisbloom.md has the bytes.
+//
+// Bytes become records, with the bits of each link where they lie; every number is checked then, and only what passed is given
+// memory and unpacked.
+#pragma once
+
+#include <bloomery/any_filter_model.hpp>
+#include <bloomery/kinds/scalable.hpp>
+
+#include "src/formats/redis_cuckoo.hpp"
+
+namespace bloomery::formats::redisbloom_parts {
+
+using rdb::stored_string;
+
+inline constexpr std::size_t head_bytes = 20;
+inline constexpr std::size_t link_bytes = 53;
+inline constexpr std::size_t cuckoo_head_bytes = 38;
+
+// Nine letters of 6 bits; the version of the encoding is in the 10 bits below.
+inline constexpr std::uint64_t bloom_module = 0x3016e5a289bef800ULL;
+inline constexpr std::uint64_t cuckoo_module = 0x3016e5a289821400ULL;
+inline constexpr std::uint64_t version_mask = 0x3ffU;
+inline constexpr std::uint64_t newest_encoding = 4;
+// A DUMP begins with its type, and its module in 64 bits.
+inline constexpr std::size_t dump_head_bytes = 10;
+
+// ---- reading -----------------------------------------------------------------------------------------------------------
+
+struct chain_file {
+  chain_record head{};
+  aligned_list<link_record> links{};
+  aligned_list<stored_string> bits{};
+
+  result<void> reserve(std::uint64_t count, const memory_hooks* memory) noexcept {
+    if (auto room = links.reserve(count, "the links", memory); !room) return room;
+    return bits.reserve(count, "the links", memory);
+  }
+};
+struct cuckoo_file {
+  cuckoo_record head{};
+  aligned_list<stored_string> links{};
+};
+
+inline chain_record read_head(std::span<const std::byte> bytes) noexcept {
+  byte_reader from(bytes);
+  chain_record head;
+  head.keys = from.read<std::uint64_t>();
+  head.links = from.read<std::uint32_t>();
+  head.options = from.read<std::uint32_t>();
+  head.growth = from.read<std::uint32_t>();
+  return head;
+}
+inline link_record read_link(std::span<const std::byte> bytes) noexcept {
+  byte_reader from(bytes);
+  link_record link;
+  link.size_bytes = from.read<std::uint64_t>();
+  link.bits = from.read<std::uint64_t>();
+  link.keys = from.read<std::uint64_t>();
+  link.rate = from.read_double();
+  link.bits_per_key = from.read_double();
+  link.hashes = from.read<std::uint32_t>();
+  link.capacity = from.read<std::uint64_t>();
+  link.log2_bits = from.read<std::uint8_t>();
+  return link;
+}
+inline cuckoo_record read_cuckoo_head(std::span<const std::byte> bytes) noexcept {
+  byte_reader from(bytes);
+  cuckoo_record head;
+  head.keys = from.read<std::uint64_t>();
+  head.buckets = from.read<std::uint64_t>();
+  head.removed = from.read<std::uint64_t>();
+  head.links = from.read<std::uint64_t>();
+  head.slots = from.read<std::uint16_t>();
+  head.moves = from.read<std::uint16_t>();
+  head.growth = from.read<std::uint16_t>();
+  return head;
+}
+
+// The module of a DUMP, with the version; 0 of other bytes.
+inline std::uint64_t module_of(std::span<const std::byte> bytes) noexcept {
+  if (bytes.size() < dump_head_bytes || bytes[0] != rdb::module_value) return 0;
+  rdb::reader from(bytes.subspan(1));
+  const std::uint64_t id = from.length().value_or(0);
+  const std::uint64_t module = id & ~version_mask;
+  return module == bloom_module || module == cuckoo_module ? id : 0;
+}
+
+// ---- what a file is ----------------------------------------------------------------------------------------------------
+
+// The links that are in sight. What their numbers say of each other no other file does by chance.
+inline sighting look_chain(const sight& seen) noexcept {
+  if (seen.first.size() < head_bytes + link_bytes) return {};
+  const chain_record head = read_head(seen.first);
+  if (!check_chain(head)) return {};
+  const std::uint64_t in_sight = std::min<std::uint64_t>(head.links, (seen.first.size() - head_bytes) / link_bytes);
+  std::uint64_t size_bytes = head_bytes + head.links * link_bytes;
+  for (std::uint64_t i = 0; i < in_sight; ++i) {
+    const link_record link = read_link(seen.first.subspan(head_bytes + i * link_bytes));
+    if (!check_link(link) || std::fabs(bits_per_key_at(link.rate) - link.bits_per_key) > 1e-9) return {};
+    size_bytes += link.size_bytes;
+  }
+  return {certainty::signature, in_sight == head.links ? size_bytes : no_limit};
+}
+
+inline sighting look_cuckoo(const sight& seen) noexcept {
+  if (seen.first.size() < cuckoo_head_bytes) return {};
+  const cuckoo_record head = read_cuckoo_head(seen.first);
+  if (!check_cuckoo(head)) return {};
+  const auto size = head.size_bytes(max_filter_bits / 8);
+  if (!size || head.keys > *size) return {};
+  if (seen.size_bytes && *seen.size_bytes != cuckoo_head_bytes + *size) return {};
+  return {certainty::fits, cuckoo_head_bytes + *size};
+}
+
+inline sighting look(const sight& seen) noexcept {
+  if (module_of(seen.first) != 0) return {certainty::signature, no_limit};
+  const sighting chain = look_chain(seen);
+  return chain.sure == certainty::no ? look_cuckoo(seen) : chain;
+}
+
+// ---- from bytes to records ---------------------------------------------------------------------------------------------
+
+inline failure wrong_size(std::uint64_t header, std::uint64_t has, std::uint64_t needs) noexcept {
+  if (has == header) return bad_header(name, "a SCANDUMP header alone: give its chunks behind it");
+  return fail(has < needs ? errc::truncated : errc::trailing_bytes, {}, {has, needs});
+}
+
+inline result<chain_file> read_chain(std::span<const std::byte> bytes, const memory_hooks* memory) noexcept {
+  if (bytes.size() < head_bytes) return fail(errc::truncated, {}, {bytes.size(), head_bytes});
+  chain_file file{.head = read_head(bytes)};
+  if (auto usable = check_chain(file.head); !usable) return fail(usable.error());
+  const std::uint64_t header = head_bytes + file.head.links * link_bytes;
+  if (bytes.size() < header) return fail(errc::truncated, {}, {bytes.size(), header});
+  if (auto room = file.reserve(file.head.links, memory); !room) return fail(room.error());
+  std::uint64_t at = header;
+  for (std::uint64_t i = 0; i < file.head.links; ++i) {
+    const link_record link = read_link(bytes.subspan(head_bytes + i * link_bytes));
+    if (auto usable = check_link(link); !usable) return fail(usable.error());
+    if (link.size_bytes > bytes.size() - at) return wrong_size(header, bytes.size(), at + link.size_bytes);
+    file.links.push(link);
+    file.bits.push({.bytes = bytes.subspan(at, link.size_bytes), .size = link.size_bytes});
+    at += link.size_bytes;
+  }
+  if (at != bytes.size()) return wrong_size(header, bytes.size(), at);
+  return file;
+}
+
+inline result<cuckoo_file> read_cuckoo(std::span<const std::byte> bytes, const memory_hooks* memory) noexcept {
+  if (bytes.size() < cuckoo_head_bytes) return fail(errc::truncated, {}, {bytes.size(), cuckoo_head_bytes});
+  cuckoo_file file{.head = read_cuckoo_head(bytes)};
+  if (auto usable = check_cuckoo(file.head); !usable) return fail(usable.error());
+  const auto size = file.head.size_bytes(max_filter_bits / 8);
+  if (!size) return fail(errc::bad_field, "number of buckets", {file.head.buckets});
+  if (bytes.size() != cuckoo_head_bytes + *size) {
+    return wrong_size(cuckoo_head_bytes, bytes.size(), cuckoo_head_bytes + *size);
+  }
+  if (auto room = file.links.reserve(file.head.links, "the links", memory); !room) return fail(room.error());
+  std::uint64_t at = cuckoo_head_bytes;
+  for (std::uint64_t i = 0; i < file.head.links; ++i) {
+    const std::uint64_t here = file.head.bytes_of(i);
+    file.links.push({.bytes = bytes.subspan(at, here), .size = here});
+    at += here;
+  }
+  return file;
+}
+
+inline failure bad_dump(std::string_view what) noexcept {
+  error_text text;
+  text.append("the DUMP value is not usable: ");
+  text.append(what);
+  return bad_header(name, text.view());
+}
+
+// The fields of one link. Encoding 0 has no number of bits: it follows from the keys, and need not fill the bytes.
+inline result<void> read_dumped_link(rdb::reader& from, std::uint64_t encoding, chain_file& into) noexcept {
+  link_record link;
+  const auto capacity = from.number();
+  const auto rate = from.real();
+  const auto hashes = from.number();
+  const auto bits_per_key = from.real();
+  if (!capacity || !rate || !hashes || !bits_per_key) return bad_dump("a field of a link is missing");
+  link.capacity = *capacity;
+  link.rate = *rate;
+  link.hashes = *hashes;
+  link.bits_per_key = *bits_per_key;
+  if (encoding == 0) {
+    const double bits = static_cast<double>(link.capacity) * link.bits_per_key;
+    if (!(bits >= 1 && bits < static_cast<double>(max_filter_bits))) return fail(errc::bad_field, "bits", {0});
+    link.bits = static_cast<std::uint64_t>(bits);
+  } else {
+    const auto bits = from.number();
+    const auto log2_bits = from.number();
+    if (!bits || !log2_bits) return bad_dump("a field of a link is missing");
+    link.bits = *bits;
+    link.log2_bits = *log2_bits;
+  }
+  const auto stored = from.string();
+  const auto keys = from.number();
+  if (!stored || !keys) return bad_dump("the bits of a link are missing");
+  link.size_bytes = stored->size;
+  link.keys = *keys;
+  if (auto usable = check_link(link, encoding != 0); !usable) return usable;
+  into.links.push(link);
+  into.bits.push(*stored);
+  return {};
+}
+
+inline result<chain_file> read_dumped_chain(rdb::reader from, std::uint64_t encoding,
+                                            const memory_hooks* memory) noexcept {
+  chain_file file;
+  const auto keys = from.number();
+  const auto links = from.number();
+  const auto options = encoding >= 2 ? from.number() : std::optional<std::uint64_t>(0);
+  const auto growth = encoding >= 4 ? from.number() : std::optional<std::uint64_t>(2);
+  if (!keys || !links || !options || !growth) return bad_dump("a field is missing");
+  file.head = {.keys = *keys, .links = *links, .options = *options, .growth = *growth};
+  if (auto usable = check_chain(file.head); !usable) return fail(usable.error());
+  constexpr std::uint64_t least_bytes = 24;  // of the fields of a link
+  if (*links > from.remaining() / least_bytes) return fail(errc::bad_field, "number of links", {*links});
+  if (auto room = file.reserve(*links, memory); !room) return fail(room.error());
+  for (std::uint64_t i = 0; i < *links; ++i) {
+    if (auto done = read_dumped_link(from, encoding, file); !done) return fail(done.error());
+  }
+  if (from.length() != rdb::no_more_fields || from.remaining() != 0) return bad_dump("fields behind the last");
+  return file;
+}
+
+inline result<cuckoo_file> read_dumped_cuckoo(rdb::reader from, std::uint64_t encoding,
+                                              const memory_hooks* memory) noexcept {
+  cuckoo_file file;
+  cuckoo_record& head = file.head;
+  std::optional<std::uint64_t> field;
+  const auto take = [&](std::uint64_t& to) {
+    field = from.number();
+    to = field.value_or(0);
+    return field.has_value();
+  };
+  bool there = take(head.links) && take(head.buckets) && take(head.keys);
+  if (encoding >= 4) there = there && take(head.removed) && take(head.slots) && take(head.moves) && take(head.growth);
+  if (!there) return bad_dump("a field is missing");
+  if (auto usable = check_cuckoo(head); !usable) return fail(usable.error());
+  constexpr std::uint64_t least_bytes = 3;
+  if (head.links > from.remaining() / least_bytes) return fail(errc::bad_field, "number of links", {head.links});
+  if (auto room = file.links.reserve(head.links, "the links", memory); !room) return fail(room.error());
+  for (std::uint64_t i = 0; i < head.links; ++i) {
+    std::uint64_t buckets = head.buckets;
+    if (encoding >= 4 && !take(buckets)) return bad_dump("a field of a link is missing");
+    const auto stored = from.string();
+    if (!stored) return bad_dump("the bytes of a link are missing");
+    if (buckets != head.buckets_of(i)) return fail(errc::bad_field, "buckets of a link", {buckets});
+    if (head.bytes_of(i) == 0 || stored->size != head.bytes_of(i)) {
+      return fail(errc::bad_field, "bytes of a link", {stored->size});
+    }
+    file.links.push(*stored);
+  }
+  if (from.length() != rdb::no_more_fields || from.remaining() != 0) return bad_dump("fields behind the last");
+  return file;
+}
+
+// ---- from records to filters -------------------------------------------------------------------------------------------
+
+// Whether kind scalable would have made just these links.
+inline bool is_regular(const chain_file& file) noexcept {
+  const chain_record& head = file.head;
+  const std::uint64_t most_links = head.scales() ? chain<redis_links>::max_links : 1;
+  if ((head.options & no_rounding) == 0 || (head.options & keys_are_bits) != 0 || head.links > most_links) return false;
+  if (head.growth < 1 || head.growth > scalable::max_growth || file.links[0].rate * (head.scales() ? 2 : 1) >= 1)
+    return false;
+  std::uint64_t capacity = file.links[0].capacity;
+  double rate = file.links[0].rate;
+  for (const link_record& link : file.links) {
+    if (capacity < 1 || capacity > max_keys || link.capacity != capacity || link.rate != rate) return false;
+    const auto size = redis_link::size_for(capacity, rate);
+    if (!size || size->bits != link.bits || size->hashes != link.hashes || link.log2_bits != 0) return false;
+    if (link.bits_per_key != bits_per_key_at(rate)) return false;
+    if (capacity > max_keys / head.growth && &link != &file.links.back()) return false;
+    capacity *= head.growth;
+    rate /= 2;
+  }
+  return true;
+}
+
+inline failure bad_string() noexcept { return bad_dump("a packed string is damaged"); }
+
+inline result<any_filter> own_scalable(const chain_file& file, const memory_hooks* memory) noexcept {
+  const auto in_lines = [](std::uint64_t bytes) {
+    return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+  };
+  const chain_record& head = file.head;
+  std::uint64_t at = chain<redis_links>::table_bytes(head.links);
+  std::uint64_t size_bytes = at;
+  for (const link_record& link : file.links) size_bytes += in_lines(link.size_bytes);
+  auto payload = aligned_buffer::make(size_bytes, "the filter", memory);
+  if (!payload) return fail(payload.error());
+  bool exact = true;
+  for (std::size_t i = 0; i < head.links; ++i) {
+    const link_record& link = file.links[i];
+    std::byte* const record = payload->data() + i * chain<redis_links>::record_bytes;
+    store_le(record, link.keys);
+    store_le(record + 8, link.bits);
+    store_le(record + 16, link.hashes);
+    if (!file.bits[i].unpack(payload->bytes().subspan(at, link.size_bytes))) return bad_string();
+    at += in_lines(link.size_bytes);
+    exact &= link.keys <= link.capacity;
+  }
+  const std::uint64_t first = file.links[0].capacity;
+  const stored_shape shape{.capacity_keys = head.scales() ? max_keys : first,
+                           .fpr = file.links[0].rate * (head.scales() ? 2 : 1),
+                           .keys = head.keys,
+                           .keys_exact = exact,
+                           .digest_bits = 128,
+                           .field = {static_cast<std::uint64_t>(chain_layout::redis), head.scales() ? 0U : 1U,
+                                     head.growth, first, head.links, size_bytes}};
+  auto made = scalable::adopt(shape, std::move(*payload));
+  if (!made) return fail(made.error());
+  return any_filter::own(std::move(*made), head.hash());
+}
+
+inline result<any_filter> own_chain(result<chain_file> file, const memory_hooks* memory) noexcept {
+  if (!file) return fail(file.error());
+  std::uint64_t keys = 0;
+  for (const link_record& link : file->links) {
+    if (link.keys > max_keys - keys) return fail(errc::bad_field, "keys of a link", {link.keys});
+    keys += link.keys;
+  }
+  if (keys != file->head.keys) return fail(errc::bad_field, "keys", {file->head.keys});
+  if (is_regular(*file)) return own_scalable(*file, memory);
+  aligned_list<old_link> links;
+  if (auto room = links.reserve(file->head.links, "the filter", memory); !room) return fail(room.error());
+  for (std::size_t i = 0; i < file->head.links; ++i) {
+    auto bits = aligned_buffer::make(file->links[i].size_bytes, "the filter", memory);
+    if (!bits) return fail(bits.error());
+    if (!file->bits[i].unpack(bits->bytes())) return bad_string();
+    links.push({file->links[i], std::move(*bits)});
+  }
+  return old_chain::own(file->head, std::move(links), memory);
+}
+
+inline result<any_filter> own_cuckoo(result<cuckoo_file> file, const memory_hooks* memory) noexcept {
+  if (!file) return fail(file.error());
+  aligned_list<aligned_buffer> links;
+  if (auto room = links.reserve(file->head.links, "the filter", memory); !room) return fail(room.error());
+  for (const stored_string& each : file->links) {
+    auto bytes = aligned_buffer::make(each.size, "the filter", memory);
+    if (!bytes) return fail(bytes.error());
+    if (!each.unpack(bytes->bytes())) return bad_string();
+    links.push(std::move(*bytes));
+  }
+  return cuckoo_chain::own(file->head, std::move(links), memory);
+}
+
+inline result<any_filter> open_dump(std::span<const std::byte> bytes, std::uint64_t id,
+                                    const memory_hooks* memory) noexcept {
+  if (bytes.size() < dump_head_bytes + rdb::footer_bytes) {
+    return fail(errc::truncated, {}, {bytes.size(), dump_head_bytes + rdb::footer_bytes});
+  }
+  const auto footer = bytes.last(rdb::footer_bytes);
+  if (load_le<std::uint64_t>(footer.data() + 2) != rdb::crc64(0, bytes.first(bytes.size() - 8))) {
+    return bad_dump("its checksum is wrong; copy it again");
+  }
+  if (load_le<std::uint16_t>(footer.data()) < rdb::oldest_version) return bad_dump("its RDB version is below 8");
+  const std::uint64_t encoding = id & version_mask;
+  if (encoding > newest_encoding) return bad_dump("it was written by a newer RedisBloom");
+  const rdb::reader from(bytes.subspan(dump_head_bytes, bytes.size() - dump_head_bytes - rdb::footer_bytes));
+  if ((id & ~version_mask) == bloom_module) return own_chain(read_dumped_chain(from, encoding, memory), memory);
+  return own_cuckoo(read_dumped_cuckoo(from, encoding, memory), memory);
+}
+
+inline result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {
+  const auto bytes = source.bytes();
+  if (const std::uint64_t id = module_of(bytes)) return open_dump(bytes, id, source.memory());
+  auto chain = read_chain(bytes, source.memory());
+  // What is no chain may be a cuckoo filter; what is neither is told of as what it is more likely.
+  const bool cuckoo_like = bytes.size() >= cuckoo_head_bytes && check_cuckoo(read_cuckoo_head(bytes)).has_value();
+  if (chain || !cuckoo_like) return own_chain(std::move(chain), source.memory());
+  return own_cuckoo(read_cuckoo(bytes, source.memory()), source.memory());
+}
+
+inline std::string_view form_of(std::span<const std::byte> first) noexcept {
+  return module_of(first) != 0 ? "dump" : "scandump";
+}
+
+}  // namespace bloomery::formats::redisbloom_parts

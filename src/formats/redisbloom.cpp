@@ -1,0 +1,364 @@
+// redisbloom.cpp: filters of RedisBloom, as its SCANDUMP gives them and as Redis' DUMP does. docs/formats/redisbloom.md has
+// the bytes.
+#include <charconv>
+
+#include "src/formats/formats.hpp"
+#include "src/formats/redis_reader.hpp"
+
+namespace bloomery::formats {
+namespace redisbloom_parts {
+
+constexpr double default_fpr = 0.01;
+constexpr double largest_fpr = 0.25;  // the product takes no higher rate
+
+// ---- making ------------------------------------------------------------------------------------------------------------
+
+// What is asked for. A Bloom filter without a number of keys is made for those that there are: the tool counts them.
+constexpr kind_info bloom_kind{.id = scalable::info.id,
+                               .name = scalable::info.name,
+                               .summary = scalable::info.summary,
+                               .lines = scalable::info.lines,
+                               .wide_digests = true,
+                               .modes = "scaling fixed",
+                               .growth_factor = true};
+constexpr kind_info cuckoo_kind{.id = cuckoo_chain::kind.id,
+                                .name = cuckoo_chain::kind.name,
+                                .summary = cuckoo_chain::kind.summary,
+                                .lines = cuckoo_chain::kind.lines,
+                                .modes = "scaling fixed",
+                                .growth_factor = true};
+
+const kind_info* kind_of(const format_options& options) noexcept {
+  if (options.kind.empty() || options.kind == bloom_kind.name) return &bloom_kind;
+  return options.kind == cuckoo_kind.name ? &cuckoo_kind : nullptr;
+}
+failure no_such_kind() noexcept {
+  return fail(errc::unsupported, "format redisbloom has the kinds scalable (BF) and cuckoo (CF)");
+}
+bool is_cuckoo(const format_options& options) noexcept { return kind_of(options) == &cuckoo_kind; }
+
+result<hash_spec> hash(const format_options& options) noexcept {
+  if (kind_of(options) == nullptr) return no_such_kind();
+  return hash_spec{.id = is_cuckoo(options) ? murmur64a::info.id : paired_murmur64a::info.id};
+}
+
+result<bool> scales(const filter_params& params) noexcept {
+  if (params.mode.empty() || params.mode == "scaling") return true;
+  if (params.mode == "fixed") return false;
+  return fail(errc::unsupported, "format redisbloom has the modes scaling and fixed (NONSCALING)");
+}
+result<std::uint64_t> growth(const filter_params& params, std::uint64_t usual) noexcept {
+  const std::uint64_t asked = params.growth.value_or(usual);
+  if (asked < 1 || asked > scalable::max_growth) return fail(errc::bad_growth, {}, {asked, scalable::max_growth});
+  return asked;
+}
+// A number of a cuckoo filter, from its word.
+result<std::uint64_t> number_of(std::string_view word, std::uint64_t usual, std::uint64_t most,
+                                std::string_view what) noexcept {
+  if (word.empty()) return usual;
+  std::uint64_t value = 0;
+  const auto [end, bad] = std::from_chars(word.data(), word.data() + word.size(), value);
+  if (bad == std::errc{} && end == word.data() + word.size() && value >= 1 && value <= most) return value;
+  return fail(errc::unsupported, what);
+}
+
+result<cuckoo_record> asked_cuckoo(const filter_params& params, const format_options& options) noexcept {
+  if (params.bits || params.hashes || params.bits_per_key || params.memory_bytes) {
+    return fail(errc::unsupported, "a cuckoo filter of RedisBloom is sized by its number of keys alone");
+  }
+  size_request sizes = params.sizes();
+  sizes.fpr = params.fpr.value_or(default_fpr);
+  if (auto usable = sizing::check(sizes); !usable) return fail(usable.error());
+  if (!params.keys) return fail(errc::missing_parameter, "this format is sized by a number of keys");
+  const auto slots = number_of(options.bucket_size, 2, 255, "--bucket-size: give 1 to 255");
+  const auto moves = number_of(options.max_iterations, 20, 65535, "--max-iterations: give 1 to 65535");
+  const auto grows = scales(params);
+  const auto factor = growth(params, 1);
+  for (const auto* each : {&slots, &moves, &factor}) {
+    if (!*each) return fail(each->error());
+  }
+  if (!grows) return fail(grows.error());
+  const std::uint64_t keys = std::max(*params.keys, 2 * *slots);  // the least that CF.RESERVE takes
+  cuckoo_record asked{.buckets = std::bit_ceil(keys / *slots), .slots = *slots, .moves = *moves};
+  asked.growth = *grows ? std::bit_ceil(*factor) : 0;
+  if (asked.bytes_of(0) == 0) {
+    return fail(errc::unsupported, "RedisBloom's cuckoo filters have up to 4 GiB: ask for fewer keys");
+  }
+  return asked;
+}
+
+result<size_plan> plan_cuckoo(const filter_params& params, const format_options& options) noexcept {
+  const auto asked = asked_cuckoo(params, options);
+  if (!asked) return fail(asked.error());
+  const kernels::cuckoo_geometry of{.buckets = asked->buckets,
+                                    .slot_bits = 8,
+                                    .slots = static_cast<unsigned>(asked->slots),
+                                    .form = kernels::cuckoo_form::redis};
+  const auto keys = static_cast<double>(*params.keys);
+  const double rate = cuckoo_redis_model{of}.fpr(keys);
+  if (params.fpr && rate > *params.fpr) {
+    return fail(errc::unsupported,
+                "RedisBloom's cuckoo filters have fingerprints of 8 bits: ask for 2 %, or leave -p out");
+  }
+  return size_plan{.keys = *params.keys,
+                   .fpr = rate,
+                   .bits = of.bits(),
+                   .bits_per_key = static_cast<double>(of.bits()) / keys,
+                   .memory_bytes = asked->bytes_of(0),
+                   .digest_bits = 64};
+}
+
+result<keys_and_rate> asked_bloom(const filter_params& params) noexcept {
+  if (params.hashes) return fail(errc::unsupported, "RedisBloom chooses the number of hash functions: leave it out");
+  auto asked = keys_and_rate_of(params, default_fpr);
+  if (asked) asked->fpr = std::min(asked->fpr, largest_fpr);
+  return asked;
+}
+
+result<size_plan> plan(const filter_params& params, const format_options& options) noexcept {
+  if (kind_of(options) == nullptr) return no_such_kind();
+  if (is_cuckoo(options)) return plan_cuckoo(params, options);
+  if (!options.bucket_size.empty() || !options.max_iterations.empty()) {
+    return fail(errc::unsupported, "--bucket-size and --max-iterations are for --kind cuckoo");
+  }
+  const auto asked = asked_bloom(params);
+  const auto grows = scales(params);
+  const auto factor = growth(params, scalable::usual_growth);
+  if (!asked) return fail(asked.error());
+  if (!grows) return fail(grows.error());
+  if (!factor) return fail(factor.error());
+  const auto size = redis_link::size_for(asked->keys, asked->fpr * (*grows ? 0.5 : 1.0));
+  if (!size) return fail(size.error());
+  return size_plan{.keys = asked->keys,
+                   .fpr = asked->fpr,
+                   .bits = size->bits,
+                   .hashes = static_cast<unsigned>(size->hashes),
+                   .bits_per_key = static_cast<double>(size->bits) / static_cast<double>(asked->keys),
+                   .memory_bytes = size->bits / 8,
+                   .digest_bits = 128};
+}
+
+result<any_filter> make(const filter_params& params, const format_options& options) noexcept {
+  if (const auto possible = plan(params, options); !possible) return fail(possible.error());
+  if (is_cuckoo(options)) {
+    const auto asked = asked_cuckoo(params, options);
+    if (!asked) return fail(asked.error());
+    aligned_list<aligned_buffer> links;
+    if (auto room = links.reserve(1, "the filter", params.memory); !room) return fail(room.error());
+    auto first = aligned_buffer::make(asked->bytes_of(0), "the filter", params.memory);
+    if (!first) return fail(first.error());
+    links.push(std::move(*first));
+    return cuckoo_chain::own(*asked, std::move(links), params.memory);
+  }
+  const auto asked = asked_bloom(params);
+  if (!asked) return fail(asked.error());
+  auto made = scalable::make({.keys = asked->keys,
+                              .fpr = asked->fpr,
+                              .layout = "redis",
+                              .memory = params.memory,
+                              .mode = params.mode,
+                              .growth = params.growth});
+  if (!made) return fail(made.error());
+  return any_filter::own(std::move(*made), {.id = paired_murmur64a::info.id});
+}
+
+// ---- writing -----------------------------------------------------------------------------------------------------------
+
+// The kind behind an any_filter, in memory or in a file.
+template <class K>
+const K* kind_in(const any_filter& filter) noexcept {
+  return filter.info().id == K::info.id ? static_cast<const K*>(filter.model().kind_object()) : nullptr;
+}
+
+// A chain of either sort, for writing.
+class chain_view {
+ public:
+  explicit chain_view(const any_filter& filter) noexcept
+      : kind_(kind_in<scalable>(filter)), old_(old_chain::in(filter)) {
+    if (old_ != nullptr) {
+      head_ = old_->head();
+    } else if (kind_ != nullptr) {
+      const bool scales_up = kind_->mode() == chain_mode::scaling;
+      const bool wide_hash = filter.hash().id == paired_murmur64a::info.id;
+      head_ = {.keys = kind_->keys().keys,
+               .links = kind_->links(),
+               .options = no_rounding | (wide_hash ? hashes_64 : 0U) | (scales_up ? 0U : no_scaling),
+               .growth = kind_->growth()};
+    }
+  }
+  [[nodiscard]] const chain_record& head() const noexcept { return head_; }
+  [[nodiscard]] link_record link(std::size_t i) const noexcept {
+    if (old_ != nullptr) return old_->links()[i].record;
+    link_record link{
+        .size_bytes = kind_->link_bytes(i).size(), .keys = kind_->link_keys(i), .rate = kind_->link_fpr(i)};
+    link.bits = link.size_bytes * 8;
+    link.bits_per_key = bits_per_key_at(link.rate);
+    link.hashes = kind_->link_hashes(i);
+    link.capacity = kind_->link_capacity(i);
+    return link;
+  }
+  [[nodiscard]] std::span<const std::byte> bits(std::size_t i) const noexcept {
+    return old_ != nullptr ? old_->links()[i].bits.bytes() : kind_->link_bytes(i);
+  }
+
+ private:
+  const scalable* kind_;
+  const old_chain* old_;
+  chain_record head_{};
+};
+
+bool holds(const any_filter& filter) noexcept {
+  if (old_chain::in(filter) != nullptr || cuckoo_chain::in(filter) != nullptr) return true;
+  const hash_spec& by = filter.hash();
+  if (const auto* chain = kind_in<scalable>(filter)) {
+    return chain->layout() == chain_layout::redis &&
+           (by.id == paired_murmur64a::info.id || by.id == paired_murmur2::info.id);
+  }
+  const auto* table = kind_in<cuckoo>(filter);
+  return table != nullptr && table->geometry().form == kernels::cuckoo_form::redis &&
+         by == hash_spec{.id = murmur64a::info.id};
+}
+
+result<void> write_chain(const chain_view& chain, const byte_sink& sink) noexcept {
+  std::array<std::byte, link_bytes> bytes{};
+  byte_writer first(bytes);
+  first.write(chain.head().keys);
+  first.write(static_cast<std::uint32_t>(chain.head().links));
+  first.write(static_cast<std::uint32_t>(chain.head().options));
+  first.write(static_cast<std::uint32_t>(chain.head().growth));
+  if (auto done = sink(std::span(bytes).first(head_bytes)); !done) return done;
+  for (std::size_t i = 0; i < chain.head().links; ++i) {
+    const link_record link = chain.link(i);
+    byte_writer to(bytes);
+    to.write(link.size_bytes);
+    to.write(link.bits);
+    to.write(link.keys);
+    to.write_double(link.rate);
+    to.write_double(link.bits_per_key);
+    to.write(static_cast<std::uint32_t>(link.hashes));
+    to.write(link.capacity);
+    to.write(static_cast<std::uint8_t>(link.log2_bits));
+    if (auto done = sink(bytes); !done) return done;
+  }
+  for (std::size_t i = 0; i < chain.head().links; ++i) {
+    if (auto done = sink(chain.bits(i)); !done) return done;
+  }
+  return {};
+}
+
+result<void> dump_chain(const chain_view& chain, const byte_sink& sink) noexcept {
+  rdb::writer to(sink, bloom_module | newest_encoding);
+  to.number(chain.head().keys);
+  to.number(chain.head().links);
+  to.number(chain.head().options);
+  to.number(chain.head().growth);
+  for (std::size_t i = 0; i < chain.head().links; ++i) {
+    const link_record link = chain.link(i);
+    to.number(link.capacity);
+    to.real(link.rate);
+    to.number(link.hashes);
+    to.real(link.bits_per_key);
+    to.number(link.bits);
+    to.number(link.log2_bits);
+    to.string(chain.bits(i));
+    to.number(link.keys);
+  }
+  return to.finish();
+}
+
+// Calls f with the head of a cuckoo filter and the bytes of its links.
+template <class F>
+result<void> with_cuckoo(const any_filter& filter, F&& f) noexcept {
+  if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
+    return f(chain->head(), [&](std::size_t i) { return chain->links()[i].bytes(); });
+  }
+  const cuckoo& table = *kind_in<cuckoo>(filter);
+  const cuckoo_record head{
+      .keys = table.used_slots(), .buckets = table.geometry().buckets, .slots = table.geometry().slots};
+  return f(head, [&](std::size_t /*i*/) { return table.payload().first(head.bytes_of(0)); });
+}
+
+template <class Links>
+result<void> write_cuckoo(const cuckoo_record& head, const Links& links, const byte_sink& sink) noexcept {
+  std::array<std::byte, cuckoo_head_bytes> first{};
+  byte_writer to(first);
+  to.write(head.keys);
+  to.write(head.buckets);
+  to.write(head.removed);
+  to.write(head.links);
+  to.write(static_cast<std::uint16_t>(head.slots));
+  to.write(static_cast<std::uint16_t>(head.moves));
+  to.write(static_cast<std::uint16_t>(head.growth));
+  if (auto done = sink(first); !done) return done;
+  for (std::size_t i = 0; i < head.links; ++i) {
+    if (auto done = sink(links(i)); !done) return done;
+  }
+  return {};
+}
+
+template <class Links>
+result<void> dump_cuckoo(const cuckoo_record& head, const Links& links, const byte_sink& sink) noexcept {
+  rdb::writer to(sink, cuckoo_module | newest_encoding);
+  for (const std::uint64_t field :
+       {head.links, head.buckets, head.keys, head.removed, head.slots, head.moves, head.growth}) {
+    to.number(field);
+  }
+  for (std::size_t i = 0; i < head.links; ++i) {
+    to.number(head.buckets_of(i));
+    to.string(links(i));
+  }
+  return to.finish();
+}
+
+result<void> save(const any_filter& filter, const byte_sink& sink, const format_options& options) noexcept {
+  const bool dump = options.form == "dump";
+  if (!dump && !options.form.empty() && options.form != "scandump") {
+    return fail(errc::unsupported, "format redisbloom has the forms scandump and dump");
+  }
+  if (cuckoo_chain::in(filter) != nullptr || kind_in<cuckoo>(filter) != nullptr) {
+    return with_cuckoo(filter, [&](const cuckoo_record& head, const auto& links) {
+      if (head.bytes_of(0) == 0) return result<void>(fail(errc::unsupported, "RedisBloom's links have up to 4 GiB"));
+      return dump ? dump_cuckoo(head, links, sink) : write_cuckoo(head, links, sink);
+    });
+  }
+  const chain_view chain(filter);
+  for (std::size_t i = 0; i < chain.head().links; ++i) {
+    const link_record link = chain.link(i);
+    if (link.bits == link.size_bytes * 8) continue;
+    return fail(errc::unsupported, "a link has bits of the oldest encoding, which RedisBloom does not take any more");
+  }
+  return dump ? dump_chain(chain, sink) : write_chain(chain, sink);
+}
+
+result<any_filter> as_native(const any_filter& filter) noexcept {
+  if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
+    auto kind = chain->as_kind();
+    if (!kind) return fail(kind.error());
+    return any_filter::own(std::move(*kind), filter.hash());
+  }
+  return fail(errc::unsupported, "its links are those of an old RedisBloom, which no native file holds");
+}
+
+}  // namespace redisbloom_parts
+
+const format redisbloom_format = {
+    .name = redisbloom_parts::name,
+    .summary = "Bloom and cuckoo filters of RedisBloom: SCANDUMP with its chunks, or DUMP",
+    .writes = true,
+    .merges = true,
+    .parts = true,
+    .options = "form kind mode growth bucket-size max-iterations",
+    .kind = &redisbloom_parts::bloom_kind,
+    .look = redisbloom_parts::look,
+    .open = redisbloom_parts::open,
+    .hash = redisbloom_parts::hash,
+    .plan = redisbloom_parts::plan,
+    .make = redisbloom_parts::make,
+    .holds = redisbloom_parts::holds,
+    .save = redisbloom_parts::save,
+    .kind_of = redisbloom_parts::kind_of,
+    .form_of = redisbloom_parts::form_of,
+    .as_native = redisbloom_parts::as_native,
+};
+
+}  // namespace bloomery::formats
