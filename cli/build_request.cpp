@@ -75,6 +75,7 @@ outcome<build_request> build_request::from_format(const options& given, const fo
   auto taken = format_options_of(given);
   if (!taken) return failed(taken.error());
   taken->kind = given.text(flag::kind);
+  taken->seed = given.text(flag::seed);
   build_request request;
   request.form_ = &form;
   request.form_options_ = *taken;

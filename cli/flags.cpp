@@ -82,6 +82,8 @@ constexpr std::array rows = {
              "format guava: MURMUR128_MITZ_32 or MURMUR128_MITZ_64; 64 without it, as Guava itself chooses", on_build, flag_group::output},
     flag_row{flag::k_rule, "k-rule", "", type::choice, "RULE", "old new",
              "format guava: how the number of hash functions is chosen: old as up to Guava 33.3, new as from 33.4 on; old without it", on_build, flag_group::output},
+    flag_row{flag::spark_version, "spark-version", "", type::choice, "VERSION", "2 1",
+             "format spark: version of the file; 1 for Spark before 4.1", on_build, flag_group::output},
     // selection
     flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
              "the filter is in this format; told by its content without it", on_openers, selection},

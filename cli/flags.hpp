@@ -82,7 +82,8 @@ enum class flag : std::uint8_t {
   strategy,
   k_rule,
   bucket_size,
-  max_iterations,  //
+  max_iterations,
+  spark_version,  //
   invert,
   count,
   mark,

@@ -22,6 +22,7 @@ constexpr std::array parameters = {
     parameter{flag::k_rule, "k-rule", &formats::format_options::k_rule},
     parameter{flag::bucket_size, "bucket-size", &formats::format_options::bucket_size},
     parameter{flag::max_iterations, "max-iterations", &formats::format_options::max_iterations},
+    parameter{flag::spark_version, "spark-version", &formats::format_options::spark_version},
 };
 
 }  // namespace

@@ -51,6 +51,8 @@ struct format_options {
   std::string_view max_iterations{};  // the same: MAXITERATIONS
   std::string_view strategy{};        // guava: 32, 64
   std::string_view k_rule{};          // guava: old, new
+  std::string_view spark_version{};   // spark: 1, 2
+  std::string_view seed{};            // spark: of version 2
 };
 
 // The bytes of a file, mapped or in memory, on their way into a filter that keeps them.

@@ -14,6 +14,7 @@ extern const format text_format;
 extern const format dcso_format;
 extern const format guava_format;
 extern const format redisbloom_format;
+extern const format spark_format;
 
 inline constexpr std::array every_format = {
     &native_format,  //
@@ -21,6 +22,7 @@ inline constexpr std::array every_format = {
     &dcso_format,    //
     &guava_format,   //
     &redisbloom_format,
+    &spark_format,  //
 };
 
 }  // namespace bloomery::formats

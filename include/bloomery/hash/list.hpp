@@ -14,6 +14,7 @@
 #include <bloomery/hash/mum.hpp>
 #include <bloomery/hash/murmur2.hpp>
 #include <bloomery/hash/murmur3.hpp>
+#include <bloomery/hash/murmur3_spark.hpp>
 #include <bloomery/hash/murmur64a.hpp>
 #include <bloomery/hash/siphash.hpp>
 #include <bloomery/hash/xxh3.hpp>
@@ -23,6 +24,6 @@ namespace bloomery {
 
 using hash_list =
     type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64, siphash13,
-              siphash24, highwayhash64, identity, mum, aes2, paired_murmur64a, paired_murmur2>;
+              siphash24, highwayhash64, identity, mum, aes2, paired_murmur64a, paired_murmur2, murmur3_spark>;
 
 }  // namespace bloomery
