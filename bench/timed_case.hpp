@@ -91,10 +91,14 @@ class timed_case {
     hits_ += hits;
     return seconds;
   }
+  // The number of the next key to ask for; somebody else asks for so many of them.
+  std::uint64_t skip_keys(std::uint64_t count) {
+    asked_ += count;
+    return asked_ - count;
+  }
   // The next keys to ask for, from a feed of the same keys.
   key_block next_block(key_feed& feed, ask_for which, std::size_t count) {
-    const std::uint64_t first = asked_;
-    asked_ += count;
+    const std::uint64_t first = skip_keys(count);
     return which == ask_for::absent ? feed.absent(fill_, first, count)
                                     : feed.present_at_random(fill_, keys_, first, count);
   }

@@ -48,7 +48,8 @@ void fill_all(std::vector<std::unique_ptr<entry>>& entries, std::uint64_t fills)
   }
 }
 
-// Keys of its own for every thread of a crew, as many as make a round long enough to start together.
+// Keys of its own for every thread of a crew, as many as make a round long enough to start together. Each thread makes its own:
+// those that another has just made lie in the cache of that one's core, and to fetch them is not what is measured.
 class thread_keys {
  public:
   static constexpr std::size_t keys = 8 * chunk_keys;
@@ -57,10 +58,10 @@ class thread_keys {
     for (unsigned i = 0; i < threads; ++i) feeds_.push_back(feed_of(type, of_keys));
     blocks_.resize(threads);
   }
-  // `make` gets a feed and the number of the thread.
+  // `make` gets a feed and the number of the thread, on that thread.
   template <class Make>
-  void next(Make make) {
-    for (unsigned i = 0; i < feeds_.size(); ++i) blocks_[i] = make(*feeds_[i], i);
+  void next(crew& threads, Make make) {
+    threads.run([&](unsigned thread) { blocks_[thread] = make(*feeds_[thread], thread); });
   }
   [[nodiscard]] const key_block& operator[](unsigned thread) const { return blocks_[thread]; }
 
@@ -78,6 +79,7 @@ void keep_least(thread_figures& of, const thread_figures& turn) {
 
 thread_figures ask_together(entry& of, const race_size& size, crew& threads) {
   constexpr std::size_t rounds = 10;
+  crew alone(1);
   thread_keys keys(*size.type, size.keys, threads.threads());
   std::vector<double> one;
   std::vector<double> all;
@@ -88,12 +90,15 @@ thread_figures ask_together(entry& of, const race_size& size, crew& threads) {
     };
     // Other keys each time: those of before would find their lines in the cache.
     const auto next_keys = [&] {
-      keys.next([&](key_feed& feed, unsigned) { return of.each.next_block(feed, ask_for::absent, thread_keys::keys); });
+      const std::uint64_t first = of.each.skip_keys(thread_keys::keys * threads.threads());
+      keys.next(threads, [&](key_feed& feed, unsigned thread) {
+        return feed.absent(of.each.fill(), first + thread * thread_keys::keys, thread_keys::keys);
+      });
     };
     next_keys();
     all.push_back(threads.run(ask));
     next_keys();
-    one.push_back(seconds_of([&] { ask(0); }));
+    one.push_back(alone.run(ask));
   }
   return {.one = ns_per_key(low_percentile(std::move(one)), thread_keys::keys),
           .all = ns_per_key(low_percentile(std::move(all)), thread_keys::keys * threads.threads())};
@@ -104,19 +109,20 @@ thread_figures add_together(entry& of, const race_size& size, crew& threads) {
   constexpr std::uint64_t most_rounds = 20;
   const std::uint64_t in_round = thread_keys::keys * threads.threads();
   const std::uint64_t rounds = std::clamp<std::uint64_t>(size.keys / in_round / 2, 10, most_rounds);
+  crew alone(1);
   thread_keys keys(*size.type, size.keys, threads.threads());
   of.each.start_fill();
   std::vector<double> one;
   std::vector<double> all;
   for (std::uint64_t round = 0; round < 2 * rounds; ++round) {
-    keys.next([&](key_feed& feed, unsigned thread) {
+    keys.next(threads, [&](key_feed& feed, unsigned thread) {
       const std::uint64_t first = (round * threads.threads() + thread) * thread_keys::keys % size.keys;
       return feed.present(of.each.fill(), first, thread_keys::keys);
     });
     if (round % 2 == 0) {
       all.push_back(threads.run([&](unsigned thread) { of.each.subject().add_shared(keys[thread]); }));
     } else {
-      one.push_back(seconds_of([&] { of.each.subject().add(keys[0], call_with::batch); }));
+      one.push_back(alone.run([&](unsigned) { of.each.subject().add(keys[0], call_with::batch); }));
     }
   }
   return {.one = ns_per_key(low_percentile(std::move(one)), thread_keys::keys),

@@ -104,19 +104,19 @@ TEST_F(Lsm, PrintsALevelALineAndTheReadsAgainstTheSameBitsForAll) {
   EXPECT_TRUE(is_ascii(text.out));
   std::vector<std::string> json_words = words;
   json_words.emplace_back("--json");
-  const auto json = json_of(json_words);
-  ASSERT_EQ(json["levels"].size(), 4U);
+  const auto printed = json_of(json_words);
+  ASSERT_EQ(printed["levels"].size(), 4U);
   double reads = 0;
   double uniform = 0;
   for (std::size_t i = 0; i < 4; ++i) {
-    const auto& level = json["levels"][i];
+    const auto& level = printed["levels"][i];
     EXPECT_EQ(level["level"], i + 1);
     EXPECT_EQ(level["keys"], 10 * std::lround(std::pow(10, i)));
     reads += level["expected_fpr"].get<double>();
-    uniform += json["uniform"]["levels"][i]["expected_fpr"].get<double>();
+    uniform += printed["uniform"]["levels"][i]["expected_fpr"].get<double>();
   }
-  EXPECT_NEAR(json["false_reads_per_absent_key"].get<double>(), reads, 1e-12);
-  EXPECT_NEAR(json["uniform"]["false_reads_per_absent_key"].get<double>(), uniform, 1e-12);
+  EXPECT_NEAR(printed["false_reads_per_absent_key"].get<double>(), reads, 1e-12);
+  EXPECT_NEAR(printed["uniform"]["false_reads_per_absent_key"].get<double>(), uniform, 1e-12);
   EXPECT_LT(reads, uniform);
   std::array<char, 64> expected{};
   std::snprintf(expected.data(), expected.size(), "\n%.4g levels are read in vain", reads);
@@ -125,12 +125,12 @@ TEST_F(Lsm, PrintsALevelALineAndTheReadsAgainstTheSameBitsForAll) {
 }
 
 TEST_F(Lsm, TakesTheKindAndTheSizeRatio) {
-  const auto json = json_of({"plan", "--lsm", "--levels", "3", "--keys", "7000", "--mem", "10k", "--size-ratio", "2",
+  const auto printed = json_of({"plan", "--lsm", "--levels", "3", "--keys", "7000", "--mem", "10k", "--size-ratio", "2",
                              "--kind", "blocked", "--json"});
-  EXPECT_EQ(json["request"]["kind"], "blocked");
-  EXPECT_EQ(json["levels"][0]["keys"], 1000);
-  EXPECT_EQ(json["levels"][1]["keys"], 2000);
-  EXPECT_EQ(json["levels"][2]["keys"], 4000);
+  EXPECT_EQ(printed["request"]["kind"], "blocked");
+  EXPECT_EQ(printed["levels"][0]["keys"], 1000);
+  EXPECT_EQ(printed["levels"][1]["keys"], 2000);
+  EXPECT_EQ(printed["levels"][2]["keys"], 4000);
 }
 
 TEST_F(Lsm, PlotsTheBitsPerKeyOfEachLevel) {

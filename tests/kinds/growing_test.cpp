@@ -286,6 +286,39 @@ TEST(Growing, AnswersMaybeToEverythingAfterAKeyFoundNoMemory) {
   EXPECT_FALSE(filter.may_contain(mix64(12345)));
 }
 
+// More keys that were spilled than a batch keeps waiting, in batches that end anywhere in a group. Digests whose first bits are
+// zeros make few pages deep, and the directory two levels.
+void expect_batches_as_single(unsigned zeros) {
+  auto filter = make_growing({.keys = 1000, .fpr = 0.01});
+  const digest_source present(21);
+  const digest_source absent(22);
+  std::vector<std::uint64_t> keys;
+  while (filter.spilled() < 600 && keys.size() < 1'000'000) {
+    keys.push_back(present.at(keys.size()) >> zeros);
+    filter.insert(keys.back());
+  }
+  ASSERT_GE(filter.spilled(), 600U);
+  const std::size_t inserted = keys.size();
+  for (std::size_t i = 0; i < inserted; ++i) keys.push_back(absent.at(i) >> zeros);
+  for (const std::size_t count : {std::size_t{1}, std::size_t{63}, std::size_t{64}, std::size_t{129}, std::size_t{191},
+                                  std::size_t{192}, std::size_t{300}, keys.size()}) {
+    for (const std::size_t first : {std::size_t{0}, keys.size() - count}) {
+      std::vector<std::uint64_t> mask(mask_words(count), ~std::uint64_t{0});
+      filter.may_contain_batch(std::span<const std::uint64_t>(keys).subspan(first, count), mask);
+      for (std::size_t i = 0; i < count; ++i) {
+        const bool answer = (mask[i / 64] >> (i % 64) & 1U) != 0;
+        ASSERT_EQ(answer, filter.may_contain(keys[first + i])) << count << " keys, number " << i;
+        ASSERT_TRUE(answer || first + i >= inserted) << count << " keys, number " << i;
+      }
+    }
+  }
+}
+
+TEST(Growing, BatchesAnswerAsSingleLookUpsDoAlsoForKeysThatWereSpilled) {
+  expect_batches_as_single(0);
+  expect_batches_as_single(7);
+}
+
 // A filter with deep and shallow pages, voids, full lines and spilled codes of all lengths.
 growing varied(std::string_view layout, std::string_view mode, std::uint64_t keys) {
   auto filter = make_growing({.keys = 1000, .fpr = 0.01, .layout = layout, .mode = mode});
