@@ -12,8 +12,8 @@
 //               integers in a dense range; a set where keys come and go.
 //
 // Other keys    that are in neither list get any answer. fpr_now() is how many get a yes; params.fpr is a bound on it that costs
-//               space. Without it, the rate is what makes the filter smallest: about 0.36 to 0.72 times included / excluded
-//               keys, up to 1/2; and where fewer keys are excluded than included, the cascade holds the excluded ones
+//               space. Without it, the rate is what makes the filter smallest: about 0.5 to 1 times included / excluded keys,
+//               up to 1/2; and where far fewer keys are excluded than included, the cascade holds the excluded ones
 //               and says yes to nearly all others. With no key to exclude it says yes to everything, with none to
 //               include no to everything.
 // Build         from all digests of both lists at once, which are reordered meanwhile. Takes 8 bytes for each key of both,
