@@ -76,6 +76,7 @@ TEST_F(BuiltAtOnce, CopiesOfKeysTakeNoRoomInWhatMemAllows) {
   write("once", numbers(1, 2000));
   write("copies", copies);
   for_each_kind([&](const std::string& kind) {
+    if (bloomery::find_kind(kind)->excludes) return;  // is as large as its two lists need
     const auto made = json_of({"build", "--json", "-o", kind, "--kind", kind, "-p", "1%", "once"});
     const auto bytes = made["memory_bytes"].get<std::uint64_t>();
     const auto same = [&](const std::string& name, std::vector<std::string> sizes) {

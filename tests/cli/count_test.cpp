@@ -90,7 +90,12 @@ TEST_F(Count, KindsThatCannotAreRefusedWithTheNamesOfThoseThatCan) {
     using kind = typename decltype(tag)::type;
     if (bloomery::countable<kind>) return;
     const std::string name(kind::info.name);
-    build(name, "a\n", {"--kind", name, "-n", "100"});
+    std::vector<std::string> how = {"--kind", name, "-n", "100"};
+    if (kind::info.excludes) {
+      write("out", "b\n");
+      how = {"--kind", name, "--exclude", "out"};
+    }
+    build(name, "a\n", how);
     expect_error({"count", name},
                  "bloomery: " + name + ": is of kind " + name + ", which cannot count keys; kinds that can: " + able,
                  "a\n");

@@ -30,6 +30,8 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
       write(name, numbers(1, 500));
     for (const char* name : {"today.txt", "new.txt", "ids.txt"}) write(name, numbers(400, 900));
     write("other.txt", numbers(5000, 9000));
+    write("revoked.txt", numbers(1, 100));
+    write("valid.txt", numbers(101, 2000));
     for (const char* name : {"gone.txt", "redeemed.txt"}) write(name, numbers(1, 3));
     write("people.csv", "name,email\nA,a@example.org\nB,b@example.org\n");
     write("secret.key", "0123456789abcdef");
@@ -39,6 +41,7 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
       build(std::string(name) + ".bloom", numbers(1, 1000), {"-n", "2000"});
     }
     build("ids.bloom", numbers(1, 1000), {"--kind", "bitmap", "--u64"});
+    build("revoked.bloom", numbers(1, 100), {"--kind", "cascade", "--exclude", "valid.txt"});
     build("blocklist.bloom", numbers(1, 1000), {"--format", "dcso"});
     build("seen.scan", numbers(1, 1000), {"--format", "redisbloom", "-n", "2000"});
     ASSERT_EQ(sh("head -c 73 seen.scan > seen.head && tail -c +74 seen.scan > seen.chunk1").code, 0);

@@ -226,8 +226,7 @@ TEST_F(Guava, AFunnelThatPutsSeveralFieldsJoinsThem) {
 
 TEST_F(Guava, KeysThatAFunnelCannotHaveAreRefusedWithTheirLine) {
   const auto refused = [&](const std::string& funnel, const std::string& key, const std::string& what) {
-    expect_error({"build", "-o", "f", "--funnel", funnel}, "bloomery: standard input: line 2: " + what,
-                 "1\n" + key);
+    expect_error({"build", "-o", "f", "--funnel", funnel}, "bloomery: standard input: line 2: " + what, "1\n" + key);
     EXPECT_FALSE(exists("f"));
   };
   refused("int", "2147483648", "'2147483648' is not an integer from -2147483648 to 2147483647");

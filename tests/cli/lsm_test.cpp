@@ -126,7 +126,7 @@ TEST_F(Lsm, PrintsALevelALineAndTheReadsAgainstTheSameBitsForAll) {
 
 TEST_F(Lsm, TakesTheKindAndTheSizeRatio) {
   const auto printed = json_of({"plan", "--lsm", "--levels", "3", "--keys", "7000", "--mem", "10k", "--size-ratio", "2",
-                             "--kind", "blocked", "--json"});
+                                "--kind", "blocked", "--json"});
   EXPECT_EQ(printed["request"]["kind"], "blocked");
   EXPECT_EQ(printed["levels"][0]["keys"], 1000);
   EXPECT_EQ(printed["levels"][1]["keys"], 2000);

@@ -25,14 +25,19 @@ json row_of(const json& plan, std::string_view kind) {
   return {};
 }
 
+// All but those that are sized by two lists: see cascade_test.cpp.
 template <class F>
 void for_each_kind(F f) {
-  for_each_type(kind_list{}, [&](auto tag) { f(tag); });
+  for_each_type(kind_list{}, [&](auto tag) {
+    if constexpr (!decltype(tag)::type::info.excludes) f(tag);
+  });
 }
 
 // Every row says what the library says for the request.
 void expect_the_librarys_figures(const json& plan, const size_request& request) {
-  EXPECT_EQ(plan["kinds"].size(), kind_list::size);
+  std::size_t rows = 0;
+  for_each_kind([&](auto /*tag*/) { ++rows; });
+  EXPECT_EQ(plan["kinds"].size(), rows);
   for_each_kind([&](auto tag) {
     using kind = typename decltype(tag)::type;
     const auto expected = kind::plan(request);

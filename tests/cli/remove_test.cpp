@@ -85,7 +85,12 @@ TEST_F(Remove, KindsThatCannotAreRefusedWithTheNamesOfThoseThatCan) {
     using kind = typename decltype(tag)::type;
     if (bloomery::erasable<kind>) return;
     const std::string name(kind::info.name);
-    build(name, "a\n", {"--kind", name, "-n", "100"});
+    std::vector<std::string> how = {"--kind", name, "-n", "100"};
+    if (kind::info.excludes) {
+      write("out", "b\n");
+      how = {"--kind", name, "--exclude", "out"};
+    }
+    build(name, "a\n", how);
     const std::string before = read(name);
     expect_error({"remove", name},
                  "bloomery: " + name + ": is of kind " + name + ", which cannot remove keys; kinds that can: " + able,

@@ -114,10 +114,10 @@ TYPED_TEST(Mapped, DamagedChunkIsAnErrorOfTheLookUpsThatTouchItOnly) {
   EXPECT_FALSE(trusting->verify_all());
 }
 
-// A filter with removals and keys that came back, 20,000 keys in all.
+// A filter with removals and keys that came back, 50,000 keys in all: large enough for a large header.
 dual sample_with_removals() {
-  dual filter = sample<dual>(20'000);
-  for (std::uint64_t i = 0; i < 10'000; ++i) filter.erase(sample_digest(i));
+  dual filter = sample<dual>(50'000);
+  for (std::uint64_t i = 0; i < 25'000; ++i) filter.erase(sample_digest(i));
   for (std::uint64_t i = 0; i < 150; ++i) EXPECT_EQ(filter.insert(sample_digest(i)), insert_result::inserted);
   return filter;
 }
@@ -129,7 +129,7 @@ TEST(MappedDual, AnswersWithItsRemovalsAndWhatCameBack) {
   const auto file = mapped<dual>::open(path.c_str());
   ASSERT_TRUE(file) << describe(file.error()).c_str();
   std::vector<std::uint64_t> digests;
-  for (std::uint64_t i = 0; i < 30'000; ++i) digests.push_back(sample_digest(i));
+  for (std::uint64_t i = 0; i < 60'000; ++i) digests.push_back(sample_digest(i));
   std::vector<std::uint64_t> mask(mask_words(digests.size()));
   for (std::size_t i = 0; i < digests.size(); ++i) {
     const auto answer = file->may_contain(digests[i]);
