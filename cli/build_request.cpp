@@ -110,6 +110,7 @@ outcome<void> build_request::take_sizes(const options& given) {
 outcome<build_request> build_request::from(const options& given) {
   const formats::format& form = output_format(given);
   if (!form.is_native()) return from_format(given, form);
+  if (auto fitting = check_parameters(given, form); !fitting) return failed(fitting.error());
   build_request request;
   const std::string_view kind = given.text(flag::kind, default_kind);
   request.kind_ = find_kind(kind);

@@ -23,11 +23,15 @@ bool status_of(const std::string& path, struct stat& status) {
 
 outcome<void> check_output(const options& given, unsigned shards) {
   const std::string path(given.text(flag::output));
+  const formats::format& form = output_format(given);
   if (path.empty()) return fail_usage("give the file to write: -o FILE, or -o - for standard output");
   if (auto free = check_set_output(given, path, shards); !free) return free;
+  if (const auto codec = codec_id(given.text(flag::compress, "none"))) {
+    if (auto can = formats::packs(form, *codec); !can) return fail_parameter(can.error());
+  }
   if (path == "-") {
     if (given.has(flag::json)) return fail_usage("--json and -o - would both write to standard output: give a file");
-    if (output_format(given).name != "text" && isatty(STDOUT_FILENO) == 1) {
+    if (form.name != "text" && isatty(STDOUT_FILENO) == 1) {
       return fail_usage("-o -: a terminal cannot show a binary filter: redirect it, or give --format text");
     }
     return {};

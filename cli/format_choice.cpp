@@ -32,6 +32,30 @@ bool takes(const formats::format& form, std::string_view name) {
   return std::find(taken.begin(), taken.end(), name) != taken.end();
 }
 
+namespace {
+
+failed is_for_others(const parameter& of) {
+  std::string those;
+  for (const formats::format* form : formats::list()) {
+    if (takes(*form, of.name)) those.append(those.empty() ? "" : ", ").append(form->name);
+  }
+  return fail_usage(fmt::format("--{} is for format {}: leave it out", of.name, those));
+}
+
+std::string_view hash_name(const hash_spec& spec) {
+  const hash_info* info = find_hash(spec.id);
+  return info == nullptr ? "another hash" : info->name;
+}
+
+// "kind blocked with xxh3", "format dcso with fnv1"
+std::string bits_of(const any_filter& filter, const formats::format& from) {
+  const bool ours = from.is_native();
+  return fmt::format("{} {} with {}", ours ? "kind" : "format", ours ? filter.info().name : from.name,
+                     hash_name(filter.hash()));
+}
+
+}  // namespace
+
 outcome<formats::format_options> format_options_of(const options& given) {
   formats::format_options out;
   for (const parameter& each : parameters) {
@@ -44,16 +68,30 @@ outcome<formats::format_options> format_options_of(const options& given) {
       named = true;
       taken |= takes(*form, each.name);
     }
-    if (named && !taken) {
-      std::string those;
-      for (const formats::format* form : formats::list()) {
-        if (takes(*form, each.name)) those.append(those.empty() ? "" : ", ").append(form->name);
-      }
-      return fail_usage(fmt::format("--{} is for format {}: leave it out", each.name, those));
-    }
+    if (named && !taken) return is_for_others(each);
     out.*each.member = given.text(each.id);
   }
   return out;
+}
+
+outcome<void> check_parameters(const options& given, const formats::format& form) {
+  for (const parameter& each : parameters) {
+    const bool of_input = given.has(flag::from) && takes(*formats::find(given.text(flag::from)), each.name);
+    if (given.has(each.id) && !takes(form, each.name) && !of_input) return is_for_others(each);
+  }
+  return {};
+}
+
+failed cannot_become(std::string_view name, const any_filter& filter, const formats::format& from,
+                     const formats::format& to) {
+  std::string theirs(to.is_native() ? "a native file" : to.name);
+  if (to.hash != nullptr) {
+    if (const auto spec = to.hash({})) theirs.append(fmt::format(" with {}", hash_name(*spec)));
+  }
+  return fail_file(name, fmt::format("cannot become {}: its bits were set by {}, and {} sets other bits for the same "
+                                     "keys. A filter does not give its keys back: build it again from them with "
+                                     "'bloomery build --format {} -o FILE KEYFILES'",
+                                     to.name, bits_of(filter, from), theirs, to.name));
 }
 
 const formats::format& output_format(const options& given, const formats::format* otherwise) {

@@ -16,31 +16,6 @@
 namespace bloomery::cli {
 namespace convert_parts {
 
-std::string_view hash_name(const hash_spec& spec) {
-  const hash_info* info = find_hash(spec.id);
-  return info == nullptr ? "another hash" : info->name;
-}
-
-// "kind blocked and hash xxh3", "format dcso and hash fnv1"
-std::string bits_of(const opened_filter& opened) {
-  const bool ours = opened.form->is_native();
-  return fmt::format("{} {} with {}", ours ? "kind" : "format", ours ? opened.filter.info().name : opened.form->name,
-                     hash_name(opened.filter.hash()));
-}
-
-// Why the bits of one say nothing to the other, and what to do.
-failed refuse(const opened_filter& opened, const formats::format& to) {
-  std::string theirs(to.is_native() ? "a native file" : to.name);
-  if (to.hash != nullptr) {
-    if (const auto spec = to.hash({})) theirs.append(fmt::format(" with {}", hash_name(*spec)));
-  }
-  return fail_file(opened.name,
-                   fmt::format("cannot become {}: its bits were set by {}, and {} sets other bits for the same keys. "
-                               "A filter does not give its keys back: build it again from them with "
-                               "'bloomery build --format {} -o FILE KEYFILES'",
-                               to.name, bits_of(opened), theirs, to.name));
-}
-
 outcome<int> run(const options& given) {
   if (given.operands().empty()) return fail_usage("give the filter: bloomery convert FILE -o OUT --to FORMAT");
   if (!given.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
@@ -57,7 +32,9 @@ outcome<int> run(const options& given) {
     if (!ours) return fail_file(opened->name, ours.error());
     opened->filter = std::move(*ours);
   }
-  if (!formats::holds(to, opened->filter)) return refuse(*opened, to);
+  if (!formats::holds(to, opened->filter)) {
+    return cannot_become(opened->name, opened->filter, *opened->form, to);
+  }
   if (auto saved = save_filter(given, opened->filter); !saved) return failed(saved.error());
   if (given.has(flag::json)) {
     output out;
@@ -67,8 +44,10 @@ outcome<int> run(const options& given) {
                     {"file_bytes", size_of_file(given.text(flag::output))}});
     if (auto done = out.flush(); !done) return failed(done.error());
   } else {
-    note(given, fmt::format("{}: {}, from {}, {}", given.text(flag::output), to.name, opened->form->name,
-                            exact_size(size_of_file(given.text(flag::output)))));
+    const bool to_file = given.text(flag::output) != "-";
+    note(given,
+         fmt::format("{}: {}, from {}{}", to_file ? given.text(flag::output) : "standard output", to.name,
+                     opened->form->name, to_file ? ", " + exact_size(size_of_file(given.text(flag::output))) : ""));
   }
   return 0;
 }

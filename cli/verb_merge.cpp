@@ -42,7 +42,8 @@ std::string hash_text(const hash_spec& hash) {
 outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
   const std::string& first = so_far.names.front();
   const any_filter& filter = so_far.filter;
-  if (filter.info().id != next.filter.info().id && filter.info().name == next.filter.info().name) {
+  const bool both_ours = so_far.form->is_native() && next.form->is_native();
+  if (filter.info().id != next.filter.info().id && !both_ours) {
     return fail_text(fmt::format("{} is in format {}, {} in format {}: only filters of one product can be merged",
                                  first, so_far.form->name, next.name, next.form->name));
   }
@@ -167,7 +168,7 @@ outcome<void> join(const options& given, merged& so_far, const opened_filter& ne
 }
 
 // Another product's filters are merged into one of theirs; native ones become a native file, in text or not as asked.
-const formats::format* kept_format(const merged& made) { return made.form->is_native() ? nullptr : made.form; }
+const formats::format* kept_format(const formats::format& first) { return first.is_native() ? nullptr : &first; }
 
 // One after the other, so that no more than two are in memory.
 outcome<merged> merge_all(const options& given) {
@@ -182,6 +183,9 @@ outcome<merged> merge_all(const options& given) {
     if (auto can = check_ability(next->name, next->filter.info(), "be merged", &kind_entry::merges); !can) {
       return failed(can.error());
     }
+    const formats::format& to = output_format(given, kept_format(*next->form));
+    if (!formats::holds(to, next->filter)) return cannot_become(next->name, next->filter, *next->form, to);
+    if (auto fitting = check_parameters(given, to); !fitting) return failed(fitting.error());
     auto own = next->filter.is_mapped() ? next->filter.clone() : result<any_filter>(std::move(next->filter));
     if (!own) return fail_file(next->name, own.error());
     so_far = merged{std::move(*own), next->form, {next->name}, {1}};
@@ -214,7 +218,7 @@ nlohmann::ordered_json as_json(const options& given, const merged& made, const f
   for (std::size_t i = 0; i < made.names.size(); ++i) {
     out["inputs"].push_back({{"file", made.names[i]}, {"folded", made.factors[i]}});
   }
-  out["format"] = output_format(given, kept_format(made)).name;
+  out["format"] = output_format(given, kept_format(*made.form)).name;
   out["kind"] = made.filter.info().name;
   if (made.filter.shards() != 0) out["shards"] = made.filter.shards();
   out["keys"] = fullness_of(made.filter.info(), stats).keys;
@@ -264,7 +268,7 @@ outcome<int> run(const options& given) {
   if (*lock) {
     if (auto same = (*lock)->check_path(); !same) return failed(same.error());
   }
-  if (auto saved = save_filter(given, made->filter, kept_format(*made)); !saved) return failed(saved.error());
+  if (auto saved = save_filter(given, made->filter, kept_format(*made->form)); !saved) return failed(saved.error());
   for (std::size_t i = 0; i < made->names.size(); ++i) {
     if (made->factors[i] != 1)
       note(given, fmt::format("folded {} {} times", made->names[i], with_commas(made->factors[i])));

@@ -215,6 +215,12 @@ std::string rate_advice(const findings& found, const opened_filter& opened) {
            "measure with generated ones (--probes) to see";
   }
   const hash_info* hash = find_hash(opened.filter.hash().id);
+  if (hash != nullptr && !opened.form->is_native()) {
+    return fmt::format(
+        "it is not overfull: {}, the hash of format {}, may be too weak for these keys; a native filter "
+        "has a better one",
+        hash->name, opened.form->name);
+  }
   if (hash != nullptr && hash->id != xxh3::info.id) {
     return fmt::format("it is not overfull: the hash {} may be too weak; build it again with --hash xxh3", hash->name);
   }

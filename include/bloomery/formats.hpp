@@ -232,6 +232,9 @@ inline result<opened> open(const char* path, const open_options& how = {}) noexc
   return detail::open_foreign(**form, source_bytes(std::move(*mapping)), how);
 }
 
+// Whether files in a format are packed so; an error that says how they are.
+result<void> packs(const format& form, std::uint32_t codec) noexcept;
+
 // Whether a filter can be saved in a format. Other hashes and other rules set other bits for the same keys, and a filter
 // does not give its keys back: what was built for one format is rarely of another.
 inline bool holds(const format& form, const any_filter& filter) noexcept {

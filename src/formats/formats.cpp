@@ -28,7 +28,8 @@ sighting look_at(const format& form, const sight& seen) noexcept {
 // What each format says of a file: of what is packed in it, where the format allows that.
 class looks {
  public:
-  explicit looks(const sight& seen) noexcept {
+  looks(std::span<const format* const> list, const sight& seen) noexcept
+      : list_(list.first(std::min(list.size(), most))) {
     std::array<std::byte, sight_bytes> front{};
     sight inside;
     if (is_gzip(seen.first)) {
@@ -38,8 +39,8 @@ class looks {
         inside.size_bytes = inside.first.size();
       }
     }
-    for (std::size_t i = 0; i < every_format.size(); ++i) {
-      const format& form = *every_format[i];
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      const format& form = *list_[i];
       found_[i] = look_at(form, seen);
       if (form.gzip && found_[i].sure == certainty::no && !inside.first.empty()) {
         found_[i] = {look_at(form, inside).sure, no_limit};
@@ -48,20 +49,41 @@ class looks {
     }
   }
   [[nodiscard]] certainty best() const noexcept { return best_; }
-  [[nodiscard]] const sighting& of(std::size_t i) const noexcept { return found_[i]; }
+  // The only one that is so sure; nullptr when there are several.
+  [[nodiscard]] const format* only(certainty sure) const noexcept {
+    const format* found = nullptr;
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      if (found_[i].sure != sure) continue;
+      if (found != nullptr) return nullptr;
+      found = list_[i];
+    }
+    return found;
+  }
+  // How long the file may be for those that are so sure.
+  [[nodiscard]] std::uint64_t limit_bytes(certainty sure) const noexcept {
+    std::uint64_t limit = 0;
+    for (std::size_t i = 0; i < list_.size(); ++i) {
+      if (found_[i].sure == sure) limit = std::max(limit, found_[i].limit_bytes);
+    }
+    return limit;
+  }
   // "leveldb, guava": those that are so sure.
   [[nodiscard]] error_text names(certainty sure) const noexcept {
     error_text out;
-    for (std::size_t i = 0; i < every_format.size(); ++i) {
+    for (std::size_t i = 0; i < list_.size(); ++i) {
       if (found_[i].sure != sure) continue;
       if (out.length != 0) out.append(", ");
-      out.append(every_format[i]->name);
+      out.append(list_[i]->name);
     }
     return out;
   }
 
  private:
-  std::array<sighting, every_format.size()> found_{};
+  static constexpr std::size_t most = 64;
+  static_assert(every_format.size() <= most);
+
+  std::span<const format* const> list_;
+  std::array<sighting, most> found_{};
   certainty best_ = certainty::no;
 };
 
@@ -69,7 +91,8 @@ class looks {
 failure no_format(const sight& seen, const looks& all) noexcept {
   error_text what;
   what.append(bloomery::detail::not_a_filter(seen.first).value().text_view());
-  if (all.best() == certainty::weak) {
+  // What is well known to be something else is none of those.
+  if (all.best() == certainty::weak && bloomery::detail::guess_of(seen.first).empty()) {
     what.append("; could be ");
     what.append(all.names(certainty::weak).view());
     what.append(": see --from");
@@ -93,17 +116,24 @@ const format* find(std::string_view name) noexcept {
   return nullptr;
 }
 
-result<const format*> detect(const sight& seen) noexcept {
+result<const format*> detect_among(std::span<const format* const> list, const sight& seen) noexcept {
   if (seen.first.empty()) return fail(errc::empty_file, {}, {small_header_bytes});
-  const looks all(seen);
+  const looks all(list, seen);
   if (all.best() < certainty::fits) return no_format(seen, all);
-  const format* found = nullptr;
-  for (std::size_t i = 0; i < every_format.size(); ++i) {
-    if (all.of(i).sure != all.best()) continue;
-    if (found != nullptr) return fail(errc::several_formats, all.names(all.best()).view());
-    found = every_format[i];
-  }
+  const format* found = all.only(all.best());
+  if (found == nullptr) return fail(errc::several_formats, all.names(all.best()).view());
   return found;
+}
+
+result<const format*> detect(const sight& seen) noexcept { return detect_among(every_format, seen); }
+
+result<void> packs(const format& form, std::uint32_t codec) noexcept {
+  if (form.is_native() || codec == codec_none || (codec == codec_gzip && form.gzip)) return {};
+  error_text text;
+  text.append("files in format ");
+  text.append(form.name);
+  text.append(form.gzip ? " are packed with gzip or not at all" : " are not compressed: leave --compress out");
+  return fail(errc::unsupported, text.view());
 }
 
 result<any_filter> make(std::string_view name, const filter_params& params, const format_options& options) noexcept {
@@ -124,14 +154,10 @@ result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string
     const sighting found = look_at(**form, seen);
     return found.sure == certainty::no ? no_limit : found.limit_bytes;
   }
-  const looks all(seen);
+  const looks all(every_format, seen);
   // Without its size, a stream may still turn out to be what only fits.
   if (all.best() < certainty::fits) return no_format(seen, all);
-  std::uint64_t limit = 0;
-  for (std::size_t i = 0; i < every_format.size(); ++i) {
-    if (all.of(i).sure == all.best()) limit = std::max(limit, all.of(i).limit_bytes);
-  }
-  return limit;
+  return all.limit_bytes(all.best());
 }
 
 result<opened> open_foreign(const format& form, source_bytes source, const open_options& how) noexcept {
@@ -158,14 +184,8 @@ result<void> save_foreign(const any_filter& filter, const format& form, const by
                           const format_options& options) noexcept {
   if (form.save == nullptr) return fail(errc::unsupported, "this format is read and not written");
   if (!holds(form, filter)) return fail(errc::not_in_format, form.name);
+  if (auto can = packs(form, how.codec); !can) return can;
   if (how.codec == codec_none) return form.save(filter, sink, options);
-  if (how.codec != codec_gzip || !form.gzip) {
-    error_text text;
-    text.append("files in format ");
-    text.append(form.name);
-    text.append(form.gzip ? " are packed with gzip or not at all" : " are not compressed: leave --compress out");
-    return fail(errc::unsupported, text.view());
-  }
   gzip_writer packed(sink, how.level);
   if (auto done = form.save(filter, byte_sink(packed), options); !done) return done;
   return packed.finish();

@@ -12,17 +12,22 @@ namespace bloomery::formats {
 extern const format native_format;
 extern const format text_format;
 extern const format dcso_format;
+extern const format bits_and_blooms_format;
 extern const format guava_format;
 extern const format redisbloom_format;
 extern const format spark_format;
 
 inline constexpr std::array every_format = {
-    &native_format,  //
-    &text_format,    //
-    &dcso_format,    //
-    &guava_format,   //
-    &redisbloom_format,
-    &spark_format,  //
+    &native_format,           //
+    &text_format,             //
+    &dcso_format,             //
+    &bits_and_blooms_format,  //
+    &guava_format,            //
+    &redisbloom_format,       //
+    &spark_format,            //
 };
+
+// `detect` over another list than every_format, for tests.
+result<const format*> detect_among(std::span<const format* const> list, const sight& seen) noexcept;
 
 }  // namespace bloomery::formats

@@ -71,6 +71,8 @@ result<file_bytes> gunzip(std::span<const std::byte> packed, std::uint64_t limit
   file_bytes unpacked;
   std::size_t room = 65536;
   while (true) {
+    // One byte beyond the limit tells what ends there from what goes on.
+    if (limit_bytes != no_limit && room > limit_bytes) room = static_cast<std::size_t>(limit_bytes) + 1;
     auto larger = aligned_buffer::make(room, "unpacking the filter", memory);
     if (!larger) return fail(larger.error());
     if (unpacked.size != 0) std::memcpy(larger->data(), unpacked.buffer.data(), unpacked.size);

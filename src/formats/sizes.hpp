@@ -1,6 +1,7 @@
 // src/formats/sizes.hpp: from what is asked for to the n and p that a product's own formula takes, and bounded reading.
 #pragma once
 
+#include <algorithm>
 #include <bloomery/formats.hpp>
 #include <cmath>
 
@@ -12,7 +13,8 @@ struct keys_and_rate {
 };
 
 // `keys` must be given. The rate is given, or follows from bits per key or memory (m = -n ln p / (ln 2)^2), or is the
-// format's default.
+// format's default. Memory is filled up to whole words, and one bit less: whether a product rounds up or down, it stays
+// below. A rate that follows is never below 2^-64, since 64 bits of a hash tell no more keys apart.
 inline result<keys_and_rate> keys_and_rate_of(const filter_params& params, double default_fpr) noexcept {
   size_request request = params.sizes();
   request.hashes.reset();
@@ -23,8 +25,14 @@ inline result<keys_and_rate> keys_and_rate_of(const filter_params& params, doubl
   constexpr double ln2_squared = 0.480453013918201424667;
   double bits_per_key = request.bits_per_key.value_or(0);
   if (request.bits) bits_per_key = static_cast<double>(*request.bits) / keys;
-  if (request.memory_bytes) bits_per_key = static_cast<double>(*request.memory_bytes) * 8.0 / keys;
-  return keys_and_rate{*request.keys, request.fpr.value_or(std::exp(-bits_per_key * ln2_squared))};
+  if (request.memory_bytes) {
+    constexpr std::uint64_t word_bytes = 8;
+    const std::uint64_t words = *request.memory_bytes / word_bytes;
+    if (words == 0) return fail(errc::bad_memory, {}, {*request.memory_bytes, word_bytes});
+    bits_per_key = (static_cast<double>(words) * 64.0 - 1.0) / keys;
+  }
+  const double rate = std::max(std::exp(-bits_per_key * ln2_squared), 0x1p-64);
+  return keys_and_rate{*request.keys, request.fpr.value_or(rate)};
 }
 
 // Where the numbers of a header do not fit.

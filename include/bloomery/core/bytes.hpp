@@ -1,4 +1,4 @@
-// core/bytes.hpp: the one door through which stored integers pass. Everything stored is little-endian.
+// core/bytes.hpp: the one door through which stored integers pass. Everything that we store is little-endian.
 //
 // `byte_reader` is bounded: reading past the end gives zero and sets `ok()` to false, so that a parser checks once
 // after a group of fields instead of after each.
@@ -44,6 +44,16 @@ template <std::unsigned_integral T>
 void store_le(void* to, T value) noexcept {
   value = little_endian(value);
   std::memcpy(to, &value, sizeof(T));
+}
+
+// For files of other products, some of which store the highest byte first.
+template <std::unsigned_integral T>
+T load_be(const void* from) noexcept {
+  return byte_swap(load_le<T>(from));
+}
+template <std::unsigned_integral T>
+void store_be(void* to, T value) noexcept {
+  store_le(to, byte_swap(value));
 }
 
 class byte_reader {

@@ -27,9 +27,30 @@ inline bool looks_like_text(std::span<const std::byte> bytes) noexcept {
   return true;
 }
 
+struct known_beginning {
+  std::string_view bytes;
+  std::string_view guess;
+};
+inline constexpr std::array known_beginnings = {
+    known_beginning{"\x1f\x8b", " (gzip: unpack it first)"},
+    known_beginning{"\x28\xb5\x2f\xfd", " (zstd: unpack it first)"},
+    known_beginning{{"\xfd\x37zXZ\0", 6}, " (xz: unpack it first)"},
+    known_beginning{"BZh", " (bzip2: unpack it first)"},
+    known_beginning{"PK\x03\x04", " (zip: unpack it first)"},
+    known_beginning{"\x7f\x45LF", " (a program)"},
+    known_beginning{"\x89PNG\r\n", " (a PNG image)"},
+    known_beginning{"\xff\xd8\xff", " (a JPEG image)"},
+    known_beginning{"%PDF-", " (a PDF document)"},
+    known_beginning{{"SQLite format 3\0", 16}, " (an SQLite database)"},
+    known_beginning{"PAR1", " (a Parquet file)"},
+    known_beginning{"REDIS0", " (a Redis database file)"},
+    known_beginning{{"\xac\xed\x00\x05", 4}, " (a serialised Java object)"},
+};
+
 inline std::string_view guess_of(std::span<const std::byte> first) noexcept {
-  if (starts_with(first, "\x1f\x8b")) return " (gzip: unpack it first)";
-  if (starts_with(first, "\x28\xb5\x2f\xfd")) return " (zstd: unpack it first)";
+  for (const known_beginning& known : known_beginnings) {
+    if (starts_with(first, known.bytes)) return known.guess;
+  }
   if (first.size() >= 5 && starts_with(first.subspan(1), "BLMY")) {
     return " (a filter that was copied as text: copy it as binary)";
   }

@@ -1,0 +1,122 @@
+// fuzz/format.hpp: the fuzz target of one format of another product. A target is a file of two lines:
+//
+//     #include "format.hpp"
+//     BLOOMERY_FUZZ_FORMAT("dcso")
+//
+// and its corpus is a folder of real files: fuzz/corpus/format_dcso/. Each input is opened as a file of this format, and as
+// whatever its content says. What opens must behave: be asked, counted, filled, saved, and open again as the same filter.
+#pragma once
+
+#include <array>
+#include <bloomery/formats.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <span>
+#include <string_view>
+
+namespace bloomery::fuzzing {
+
+// Inputs are small, and what they are packed in is unpacked up to max_bytes: a request for more shows that a size was
+// believed.
+inline constexpr std::uint64_t max_bytes = std::uint64_t{1} << 20U;
+inline constexpr std::uint64_t refused_bytes = 4 * max_bytes;
+
+inline void require(bool condition) {
+  if (!condition) std::abort();
+}
+inline void* limited_allocate(void* /*context*/, std::size_t size, std::size_t alignment) {
+  require(size <= refused_bytes);
+  return default_memory().allocate(nullptr, size, alignment);
+}
+inline void limited_release(void* /*context*/, void* memory, std::size_t size, std::size_t alignment) {
+  default_memory().release(nullptr, memory, size, alignment);
+}
+inline constexpr memory_hooks limited{.allocate = limited_allocate, .release = limited_release};
+
+inline result<formats::opened> open(std::span<const std::byte> file, std::string_view from) {
+  auto buffer = aligned_buffer::make(file.size(), "a copy", &limited);
+  require(buffer.has_value());
+  if (!file.empty()) std::memcpy(buffer->data(), file.data(), file.size());
+  return formats::open_bytes({std::move(*buffer), file.size()},
+                             {.from = from, .load = {.memory = &limited, .max_bytes = max_bytes}});
+}
+
+inline constexpr std::array<std::string_view, 6> keys = {"",
+                                                         "a",
+                                                         "key",
+                                                         "another key",
+                                                         "a key of more than sixteen bytes",
+                                                         "and one that is longer than any block of any hash is"};
+
+// Calls f with the digests of the keys, as wide as the filter takes them.
+template <class F>
+bool with_digests(const any_filter& filter, F&& f) {
+  const auto hash = hasher::make(filter.hash());
+  if (!hash) return false;
+  std::array<std::uint64_t, keys.size()> narrow{};
+  std::array<digest128, keys.size()> wide{};
+  std::array<digest256, keys.size()> widest{};
+  switch (filter.digest_bits()) {
+    case 256:
+      hash->digests_widest(keys, widest);
+      return f(std::span<const digest256>(widest));
+    case 128:
+      hash->digests_wide(keys, wide);
+      return f(std::span<const digest128>(wide));
+    default:
+      hash->digests(keys, narrow);
+      return f(std::span<const std::uint64_t>(narrow));
+  }
+}
+
+inline std::uint64_t answers(const any_filter& filter) {
+  std::array<std::uint64_t, 1> mask{};
+  require(with_digests(filter, [&](auto all) { return filter.may_contain(all, mask).has_value(); }));
+  return mask[0];
+}
+
+inline void use(formats::opened& opened) {
+  any_filter& filter = opened.filter;
+  const formats::format& form = *opened.form;
+  const std::uint64_t before = answers(filter);
+  const auto stats = filter.stats();
+  require(stats.has_value() && stats->fill >= 0.0 && stats->fill <= 1.0);
+  static_cast<void>(filter.describe());
+  if (form.writes) {
+    memory_sink sink;
+    require(formats::save_to(filter, form, byte_sink(sink)).has_value());
+    const auto again = open(sink.bytes(), form.name);
+    require(again.has_value() && again->filter == filter && answers(again->filter) == before);
+  }
+  auto copy = filter.clone();
+  require(copy.has_value() && *copy == filter);
+  // What cannot be changed says so; what can finds every key afterwards.
+  if (with_digests(*copy, [&](auto all) { return copy->insert(all).has_value(); })) {
+    require(answers(*copy) == (std::uint64_t{1} << keys.size()) - 1);
+    if (copy->merge(filter)) require((answers(*copy) & before) == before);
+  }
+}
+
+inline int run(std::string_view name, const std::uint8_t* data, std::size_t size) {
+  const auto file = std::as_bytes(std::span(data, size));
+  auto as_this = open(file, name);
+  if (as_this) {
+    use(*as_this);
+  } else {
+    require(describe(as_this.error()).length != 0);
+  }
+  auto by_content = open(file, {});
+  if (by_content && !by_content->form->is_native()) use(*by_content);
+  return 0;
+}
+
+}  // namespace bloomery::fuzzing
+
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a target is a function with a name that is given.
+#define BLOOMERY_FUZZ_FORMAT(name)                                                    \
+  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { \
+    return bloomery::fuzzing::run(name, data, size);                                  \
+  }

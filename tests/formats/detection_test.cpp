@@ -1,0 +1,123 @@
+// Which format a file is told to be by its content.
+#include "src/formats/formats.hpp"
+
+#include "formats/support.hpp"
+
+namespace bloomery {
+namespace {
+
+using namespace test;
+using formats::certainty;
+using formats::format;
+using formats::sight;
+using formats::sighting;
+
+sight sight_of(std::string_view text) { return {std::as_bytes(std::span(text)), text.size()}; }
+
+std::string found_in(std::span<const format* const> list, std::string_view text) {
+  const auto found = formats::detect_among(list, sight_of(text));
+  return std::string(found ? (*found)->name : describe(found.error()).view());
+}
+
+template <certainty Sure, char First>
+sighting look_for(const sight& seen) noexcept {
+  return {!seen.first.empty() && seen.first.front() == std::byte{First} ? Sure : certainty::no, no_limit};
+}
+
+format made_up(std::string_view name, sighting (*look)(const sight&) noexcept) {
+  format form;
+  form.name = name;
+  form.look = look;
+  return form;
+}
+
+TEST(Detection, TheSurestWinsAndEquallySureOnesAreNamed) {
+  const format signed_a = made_up("signed", look_for<certainty::signature, 'a'>);
+  const format fits_a = made_up("one", look_for<certainty::fits, 'a'>);
+  const format fits_b = made_up("two", look_for<certainty::fits, 'b'>);
+  const format fits_b_too = made_up("three", look_for<certainty::fits, 'b'>);
+  const format weak_c = made_up("four", look_for<certainty::weak, '\x01'>);
+  const format weak_c_too = made_up("five", look_for<certainty::weak, '\x01'>);
+  const std::array<const format*, 6> list = {&signed_a, &fits_a, &fits_b, &fits_b_too, &weak_c, &weak_c_too};
+  EXPECT_EQ(found_in(list, "abc"), "signed");
+  EXPECT_EQ(found_in(list, "bcd"), "may be a filter in any of these formats: two, three; say which with --from");
+  EXPECT_EQ(found_in(list, "\x01\x02"),
+            "is not a filter in any known format: it starts with \"\\x01\\x02\"; could be four, five: see --from");
+  EXPECT_EQ(found_in(list, "zzz"), "is not a filter in any known format: it starts with \"zzz\" (text)");
+  EXPECT_EQ(found_in(std::span(list).subspan(1, 3), "abc"), "one");
+}
+
+TEST(Detection, WhatIsWellKnownIsNotTakenForAWeakFormat) {
+  const format weak = made_up("weak", look_for<certainty::weak, '\x1f'>);
+  const std::array<const format*, 1> list = {&weak};
+  EXPECT_EQ(found_in(list, "\x1f\x8b\x08"),
+            "is not a filter in any known format: it starts with \"\\x1f\\x8b\\x08\" (gzip: unpack it first)");
+}
+
+std::string told(std::string_view text) { return found_in(formats::list(), text); }
+
+TEST(Detection, FilesOfEachFormatAreTold) {
+  EXPECT_EQ(told(golden("dcso/n100_p0.01.bloom")), "dcso");
+  EXPECT_EQ(told(golden("dcso/n100_p0.01_data.bloom")), "dcso");
+  EXPECT_EQ(told(golden("dcso/n100_p0.01.bloom.gz")), "dcso");
+  EXPECT_EQ(told(golden("dcso/empty_n100_p0.01.bloom")), "dcso");
+  for (const char* name : {"n100_p0.01", "n101_p0.1", "n1_p0.5"}) {
+    EXPECT_EQ(told(golden(std::string("bits-and-blooms/") + name + ".bin")), "bits-and-blooms") << name;
+    EXPECT_EQ(told(golden(std::string("bits-and-blooms/") + name + ".json")), "bits-and-blooms") << name;
+  }
+  EXPECT_EQ(told(golden("native/bloom.bloom")), "native");
+}
+
+TEST(Detection, AFileThatOnlyFitsMustHaveExactlyItsSize) {
+  const std::string file = golden("bits-and-blooms/n101_p0.1.bin");
+  EXPECT_EQ(told(file), "bits-and-blooms");
+  EXPECT_NE(told(file + "x"), "bits-and-blooms");
+  EXPECT_NE(told(file.substr(0, file.size() - 1)), "bits-and-blooms");
+}
+
+TEST(Detection, JsonIsToldByItsMembers) {
+  EXPECT_EQ(told(R"({"m":2,"k":2,"b":"AAAA)"), "bits-and-blooms") << "what is cut off is for the reader to say";
+  EXPECT_EQ(told(R"({"b":"AAAA)"), "bits-and-blooms");
+  EXPECT_NE(told(R"({"name":"x"})"), "bits-and-blooms");
+  EXPECT_NE(told(R"({"m":"x"})"), "bits-and-blooms");
+  EXPECT_NE(told("{"), "bits-and-blooms");
+  EXPECT_NE(told("[]"), "bits-and-blooms");
+}
+
+TEST(Detection, OtherFilesAreCalledWhatTheyLookLike) {
+  const std::string none = "is not a filter in any known format: it starts with ";
+  const auto guess = [&](std::string_view text) {
+    const std::string said = told(text);
+    EXPECT_EQ(said.rfind(none, 0), 0U) << said;
+    const std::size_t at = said.rfind(" (");
+    return at == std::string::npos ? std::string() : said.substr(at + 1);
+  };
+  EXPECT_EQ(guess("hello\nworld\n"), "(text)");
+  EXPECT_EQ(guess("\x1f\x8b\x08 not a filter"), "(gzip: unpack it first)");
+  EXPECT_EQ(guess("\x28\xb5\x2f\xfd...."), "(zstd: unpack it first)");
+  EXPECT_EQ(guess(std::string_view("\xfd\x37zXZ\0\0\4", 8)), "(xz: unpack it first)");
+  EXPECT_EQ(guess("BZh91AY"), "(bzip2: unpack it first)");
+  EXPECT_EQ(guess("PK\x03\x04\x14"), "(zip: unpack it first)");
+  EXPECT_EQ(guess("\x7f\x45LF\x02\x01"), "(a program)");
+  EXPECT_EQ(guess("\x89PNG\r\n\x1a\n"), "(a PNG image)");
+  EXPECT_EQ(guess("\xff\xd8\xff\xe0"), "(a JPEG image)");
+  EXPECT_EQ(guess("%PDF-1.7\n"), "(a PDF document)");
+  EXPECT_EQ(guess(std::string_view("SQLite format 3\0\x10", 17)), "(an SQLite database)");
+  EXPECT_EQ(guess("PAR1\x15\x06"), "(a Parquet file)");
+  EXPECT_EQ(guess("REDIS0011\xfa"), "(a Redis database file)");
+  EXPECT_EQ(guess(std::string_view("\xac\xed\0\5sr", 6)), "(a serialised Java object)");
+  EXPECT_EQ(told(""), "is empty: a filter file has at least 256 bytes");
+}
+
+TEST(Detection, AStreamIsReadNoFurtherThanItsHeaderSays) {
+  const std::string file = golden("bits-and-blooms/n101_p0.1.bin");
+  const auto limit = formats::detail::stream_limit(std::as_bytes(std::span(file)), {});
+  ASSERT_TRUE(limit);
+  EXPECT_EQ(*limit, file.size());
+  const auto text = formats::detail::stream_limit(std::as_bytes(std::span(std::string_view("hello"))), {});
+  ASSERT_FALSE(text);
+  EXPECT_EQ(text.error().code, errc::no_format);
+}
+
+}  // namespace
+}  // namespace bloomery
