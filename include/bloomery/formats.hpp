@@ -24,6 +24,7 @@
 // Nothing is allocated before the sizes in the header were compared with what is there.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bloomery/any_filter.hpp>
 #include <bloomery/file/codec.hpp>
@@ -88,8 +89,10 @@ class source_bytes {
 struct sight {
   std::span<const std::byte> first{};         // at least sight_bytes of it, or all
   std::optional<std::uint64_t> size_bytes{};  // not known of a pipe
+  std::span<const std::byte> last{};          // the last_sight_bytes of it, or all; not known of a pipe
 };
 inline constexpr std::size_t sight_bytes = 4096;
+inline constexpr std::size_t last_sight_bytes = 64;
 
 enum class certainty : std::uint8_t {
   no,         // it is none of ours
@@ -203,7 +206,8 @@ inline result<opened> open_native(const format& form, const char* path, std::uin
 
 // A file that was read into memory.
 inline result<opened> open_bytes(file_bytes bytes, const open_options& how = {}) noexcept {
-  const auto form = detail::chosen({bytes.bytes(), bytes.size}, how);
+  const auto all = bytes.bytes();
+  const auto form = detail::chosen({all, all.size(), all.last(std::min(all.size(), last_sight_bytes))}, how);
   if (!form) return fail(form.error());
   if ((*form)->is_native()) return detail::open_native(**form, bytes.bytes(), how);
   return detail::open_foreign(**form, source_bytes(std::move(bytes)), how);
@@ -223,7 +227,10 @@ inline result<opened> open(const char* path, const open_options& how = {}) noexc
   std::array<std::byte, sight_bytes> first{};
   const auto seen = std::span(first).first(file->size_bytes() < first.size() ? file->size_bytes() : first.size());
   if (auto done = file->read_at(0, seen); !done) return fail(done.error());
-  const auto form = detail::chosen({seen, file->size_bytes()}, how);
+  std::array<std::byte, last_sight_bytes> last{};
+  const auto seen_last = std::span(last).first(std::min(seen.size(), last.size()));
+  if (auto done = file->read_at(file->size_bytes() - seen_last.size(), seen_last); !done) return fail(done.error());
+  const auto form = detail::chosen({seen, file->size_bytes(), seen_last}, how);
   if (!form) return fail(form.error());
   if ((*form)->is_native()) return detail::open_native(**form, path, file->size_bytes(), how);
   if (seen.empty()) return detail::open_foreign(**form, source_bytes(), how);

@@ -147,7 +147,7 @@ namespace detail {
 
 result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept {
   if (first.empty()) return no_limit;
-  const sight seen{first, {}};
+  const sight seen{first, {}, {}};
   if (!from.empty()) {
     const auto form = find_or_fail(from);
     if (!form) return fail(form.error());

@@ -14,6 +14,8 @@ extern const format text_format;
 extern const format dcso_format;
 extern const format bits_and_blooms_format;
 extern const format guava_format;
+extern const format leveldb_format;
+extern const format leveldb_table_format;
 extern const format redisbloom_format;
 extern const format spark_format;
 
@@ -23,6 +25,8 @@ inline constexpr std::array every_format = {
     &dcso_format,             //
     &bits_and_blooms_format,  //
     &guava_format,            //
+    &leveldb_format,          //
+    &leveldb_table_format,    //
     &redisbloom_format,       //
     &spark_format,            //
 };

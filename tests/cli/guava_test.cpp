@@ -182,7 +182,8 @@ TEST_F(Guava, FunnelsOfTheGoldenFiles) {
       const std::size_t tab = probe.find('\t');
       const auto text = guava_text(probe.substr(0, tab));
       if (!text || text->find('\0') != std::string::npos) continue;  // keys end with NUL
-      with_pairs += std::count_if(text->begin(), text->end(), [](char c) { return c >= '\xf0' && c < 0; });
+      const auto wide = [](char c) { return static_cast<unsigned char>(c) >= 0xf0; };
+      with_pairs += static_cast<std::size_t>(std::count_if(text->begin(), text->end(), wide));
       keys.append(*text).push_back('\0');
       expected.push_back(probe.back());
     }

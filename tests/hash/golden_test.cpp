@@ -1,4 +1,4 @@
-// Every column of tests/golden/hashes/library_hashes.tsv.
+// Every column of tests/golden/hashes/library_hashes.tsv, and LevelDB's own numbers.
 #include <gtest/gtest.h>
 
 #include <bloomery/hash/list.hpp>
@@ -46,6 +46,25 @@ TEST(GoldenHashes, EveryColumnAgrees) {
     ++rows;
   }
   EXPECT_EQ(rows, 58U);
+}
+
+TEST(GoldenHashes, LeveldbsOwnNumbers) {
+  std::ifstream file(BLOOMERY_GOLDEN_DIR "/hashes/leveldb_hash.tsv");
+  ASSERT_TRUE(file) << "missing golden file";
+  std::size_t rows = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#') continue;
+    std::istringstream fields(line);
+    std::string hex;
+    std::string seed;
+    std::string expected;
+    fields >> hex >> seed >> expected;
+    const std::string key = bytes_of_hex(hex);
+    const leveldb_hash hash{.seed = static_cast<std::uint32_t>(std::strtoul(seed.c_str(), nullptr, 16))};
+    EXPECT_EQ(hash(key.data(), key.size()), std::strtoull(expected.c_str(), nullptr, 16)) << hex;
+    ++rows;
+  }
+  EXPECT_EQ(rows, 6U);
 }
 
 }  // namespace

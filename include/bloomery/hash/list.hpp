@@ -10,6 +10,7 @@
 #include <bloomery/hash/fnv.hpp>
 #include <bloomery/hash/highwayhash.hpp>
 #include <bloomery/hash/identity.hpp>
+#include <bloomery/hash/leveldb.hpp>
 #include <bloomery/hash/lookup3.hpp>
 #include <bloomery/hash/mum.hpp>
 #include <bloomery/hash/murmur2.hpp>
@@ -22,8 +23,8 @@
 
 namespace bloomery {
 
-using hash_list =
-    type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64, siphash13,
-              siphash24, highwayhash64, identity, mum, aes2, paired_murmur64a, paired_murmur2, murmur3_spark>;
+using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
+                            siphash13, siphash24, highwayhash64, identity, mum, aes2, leveldb_hash, paired_murmur64a,
+                            paired_murmur2, murmur3_spark>;
 
 }  // namespace bloomery

@@ -1,0 +1,40 @@
+// src/formats/leveldb.hpp: what a single filter of LevelDB and those in a table share: how a key's bits are found.
+#pragma once
+
+#include <bit>
+#include <bloomery/core/bytes.hpp>
+#include <bloomery/core/wide.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace bloomery::formats::leveldb {
+
+inline constexpr hash_spec hash{.id = leveldb_hash::info.id, .seed = 0xbc9f1d34U};
+inline constexpr unsigned most_hashes = 30;  // more is reserved: such a filter matches every key
+
+// The bits of a key: h, h + d, h + 2d and so on in 32 bits, where d is h turned by 17.
+class walk {
+ public:
+  explicit walk(std::uint64_t digest) noexcept
+      : at_(static_cast<std::uint32_t>(unmix64(digest))), step_(std::rotr(at_, 17)) {}
+  std::uint32_t next() noexcept {
+    const std::uint32_t now = at_;
+    at_ += step_;
+    return now;
+  }
+
+ private:
+  std::uint32_t at_;
+  std::uint32_t step_;
+};
+
+// A table ends with 48 bytes, of which these are the last eight.
+inline constexpr std::size_t footer_bytes = 48;
+inline constexpr std::uint64_t table_magic = 0xdb4775248b80fb57ULL;
+inline bool ends_a_table(std::span<const std::byte> last) noexcept {
+  return last.size() >= footer_bytes && load_le<std::uint64_t>(last.data() + last.size() - 8) == table_magic;
+}
+
+}  // namespace bloomery::formats::leveldb

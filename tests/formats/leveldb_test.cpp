@@ -1,0 +1,413 @@
+// Filters of LevelDB, single and in tables: see tests/golden/leveldb/README.md for who wrote the golden ones. The library
+// itself is the other oracle: it reads what we write, and the reverse.
+#include <leveldb/db.h>
+#include <leveldb/filter_policy.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <random>
+
+#include "formats/support.hpp"
+#include "src/formats/crc32c.hpp"
+
+namespace bloomery {
+namespace {
+
+using namespace test;
+
+std::string leveldb_file(const std::string& name) { return golden("leveldb/" + name); }
+result<formats::opened> open_leveldb(std::string_view text) { return open_text(text, {.from = "leveldb"}); }
+
+std::vector<std::string> hex_column(const std::string& file) {
+  std::vector<std::string> out;
+  for (const auto& row : rows_of(leveldb_file(file))) out.push_back(from_hex(row[0]));
+  return out;
+}
+
+std::vector<std::string> random_keys(std::mt19937_64& random, std::size_t count, std::uint64_t most_bytes = 40) {
+  std::vector<std::string> keys;
+  for (std::size_t i = 0; i < count; ++i) {
+    std::string key = std::to_string(i) + "/";  // all different
+    for (std::uint64_t left = random() % most_bytes; left != 0; --left) key.push_back(static_cast<char>(random()));
+    keys.push_back(std::move(key));
+  }
+  return keys;
+}
+
+TEST(Leveldb, AnswersAsTheProductDoes) {
+  std::size_t cases = 0;
+  for (const auto& row : rows_of(leveldb_file("cases.tsv"))) {
+    const auto opened = open_leveldb(leveldb_file(row[0] + ".bin"));
+    ASSERT_TRUE(opened) << row[0];
+    std::vector<bool> expected;
+    for (const auto& probe : rows_of(leveldb_file(row[0] + ".probes.tsv"))) expected.push_back(probe[1] == "1");
+    EXPECT_EQ(ask(opened->filter, hex_column(row[0] + ".probes.tsv")), expected) << row[0];
+    ++cases;
+  }
+  EXPECT_EQ(cases, 23U);
+}
+
+TEST(Leveldb, MakesTheBytesOfTheProduct) {
+  for (const auto& row : rows_of(leveldb_file("cases.tsv"))) {
+    auto made = formats::make("leveldb", {.keys = std::stoull(row[2]), .bits_per_key = std::stod(row[1])});
+    ASSERT_TRUE(made) << row[0] << describe(made.error()).view();
+    insert(*made, hex_column("keys_n" + row[2] + ".tsv"));
+    EXPECT_TRUE(text_of(*made, *formats::find("leveldb")) == leveldb_file(row[0] + ".bin")) << row[0];
+  }
+}
+
+TEST(Leveldb, DegenerateFiltersAnswerAsTheProductDoes) {
+  for (const auto& row : rows_of(leveldb_file("degenerate.tsv"))) {
+    const auto opened = open_leveldb(from_hex(row[0]));
+    ASSERT_TRUE(opened) << row[0];
+    EXPECT_EQ(ask(opened->filter, {from_hex(row[1])}), (std::vector<bool>{row[2] == "1"})) << row[0] << " " << row[1];
+    if (row[0].size() >= 4) {
+      EXPECT_EQ(text_of(opened->filter, *opened->form), from_hex(row[0]));
+    }
+    EXPECT_TRUE(opened->filter.stats());
+  }
+}
+
+TEST(Leveldb, TheLibraryReadsWhatWeWriteAndTheReverse) {
+  std::mt19937_64 random(7);
+  std::size_t absent = 0;
+  for (const int bits_per_key : {1, 2, 3, 5, 10, 17, 29, 43, 44, 100}) {
+    const std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(bits_per_key));
+    for (const std::size_t count : {0U, 1U, 2U, 6U, 7U, 64U, 1000U}) {
+      const auto keys = random_keys(random, count);
+      const std::vector<leveldb::Slice> slices(keys.begin(), keys.end());
+      std::string theirs;
+      policy->CreateFilter(slices.data(), static_cast<int>(count), &theirs);
+      auto made = formats::make("leveldb", {.keys = count, .bits_per_key = static_cast<double>(bits_per_key)});
+      ASSERT_TRUE(made);
+      insert(*made, keys);
+      const std::string ours = text_of(*made, *formats::find("leveldb"));
+      EXPECT_TRUE(ours == theirs) << bits_per_key << " bits, " << count << " keys";
+      const auto opened = open_leveldb(theirs);
+      ASSERT_TRUE(opened);
+      auto probes = random_keys(random, 300);
+      probes.insert(probes.end(), keys.begin(), keys.end());
+      const auto answers = ask(opened->filter, probes);
+      for (std::size_t i = 0; i < probes.size(); ++i) {
+        EXPECT_EQ(answers[i], policy->KeyMayMatch(probes[i], ours));
+        absent += answers[i] ? 0 : 1;
+      }
+    }
+  }
+  EXPECT_GT(absent, 10'000U);
+}
+
+TEST(Leveldb, SizesByRateAndMemory) {
+  const formats::format& form = *formats::find("leveldb");
+  const auto usual = form.plan({.keys = 1000}, {});
+  ASSERT_TRUE(usual);
+  EXPECT_EQ(usual->bits, 10'000U);
+  EXPECT_EQ(usual->hashes, 6U);
+  for (const double fpr : {0.5, 0.1, 0.01, 0.001, 1e-6}) {
+    const auto plan = form.plan({.keys = 100'000, .fpr = fpr}, {});
+    ASSERT_TRUE(plan) << fpr;
+    EXPECT_LE(plan->fpr, fpr);
+    EXPECT_EQ(plan->bits % 100'000, 0U) << "whole bits per key";
+    const auto less = form.plan({.keys = 100'000, .bits_per_key = plan->bits_per_key - 1}, {});
+    if (less) {
+      EXPECT_GT(less->fpr, fpr);
+    }
+  }
+  for (const std::uint64_t bytes : {125U, 126U, 1001U}) {
+    const auto plan = form.plan({.keys = 100, .memory_bytes = bytes}, {});
+    ASSERT_TRUE(plan) << bytes;
+    EXPECT_LE(plan->memory_bytes, bytes);
+    EXPECT_GT(plan->memory_bytes + 100 / 8 + 1, bytes);
+  }
+  EXPECT_FALSE(form.plan({.keys = 100, .memory_bytes = 12}, {}));
+  EXPECT_FALSE(form.plan({.keys = 100, .bits_per_key = 9.5}, {}));
+  EXPECT_FALSE(form.plan({.keys = 100, .hashes = 31, .bits_per_key = 10}, {}));
+  EXPECT_FALSE(form.plan({.keys = std::uint64_t{1} << 31U, .bits_per_key = 1}, {}));
+}
+
+TEST(Leveldb, HasNoSignature) {
+  const auto opened = open_text(leveldb_file("bpk10_n100.bin"));
+  ASSERT_FALSE(opened);
+  EXPECT_NE(describe(opened.error()).view().find("could be"), std::string_view::npos);
+  EXPECT_NE(describe(opened.error()).view().find("leveldb"), std::string_view::npos);
+}
+
+TEST(Leveldb, UnionsAreTheBitsOfBoth) {
+  const auto make = [](std::uint64_t keys, double bits) {
+    return formats::make("leveldb", {.keys = keys, .bits_per_key = bits});
+  };
+  auto a = make(100, 10);
+  auto b = make(100, 10);
+  auto both = make(100, 10);
+  ASSERT_TRUE(a && b && both);
+  insert(*a, {"a", "b"});
+  insert(*b, {"b", "c"});
+  insert(*both, {"a", "b", "c"});
+  ASSERT_TRUE(a->merge(*b));
+  EXPECT_TRUE(*a == *both);
+  EXPECT_FALSE(a->merge(*make(101, 10)));
+  auto other_k = formats::make("leveldb", {.keys = 100, .hashes = 7, .bits_per_key = 10});
+  ASSERT_TRUE(other_k);
+  EXPECT_FALSE(a->merge(*other_k));
+}
+
+TEST(Leveldb, DamageIsAnErrorOrHarmless) {
+  for (const std::string name : {"bpk10_n7", "bpk44_n2", "bpk10_n100"}) {
+    expect_harmless_damage(leveldb_file(name + ".bin"), "leveldb");
+  }
+}
+
+// ---- tables ----
+
+std::string number_of(const formats::opened& opened, std::string_view name) {
+  for (const named_value& value : opened.filter.describe()) {
+    if (value.name == name) return value.text.empty() ? std::to_string(value.number) : std::string(value.text);
+  }
+  return "none";
+}
+
+TEST(LeveldbTable, IsToldByItsEnd) {
+  const auto opened = open_text(leveldb_file("table_bpk10.ldb"));
+  ASSERT_TRUE(opened) << describe(opened.error()).view();
+  EXPECT_EQ(opened->form->name, "leveldb-table");
+  EXPECT_EQ(number_of(*opened, "filters"), "25");
+  EXPECT_EQ(number_of(*opened, "empty filters"), "13");
+  EXPECT_EQ(number_of(*opened, "hash functions"), "6");
+  EXPECT_EQ(number_of(*opened, "window bytes"), "2048");
+  const auto stats = opened->filter.stats();
+  ASSERT_TRUE(stats);
+  EXPECT_FALSE(stats->keys.exact);
+  EXPECT_NEAR(stats->estimated_keys, 300, 30);
+  const auto mapped = formats::open((std::string(BLOOMERY_GOLDEN_DIR) + "/leveldb/table_bpk10.ldb").c_str());
+  ASSERT_TRUE(mapped);
+  EXPECT_EQ(mapped->form->name, "leveldb-table");
+  EXPECT_TRUE(mapped->filter.is_mapped());
+  EXPECT_TRUE(mapped->filter == opened->filter);
+  const auto single = open_leveldb(leveldb_file("table_bpk10.ldb"));
+  ASSERT_FALSE(single);
+  EXPECT_NE(describe(single.error()).view().find("leveldb-table"), std::string_view::npos);
+}
+
+std::uint64_t varint_at(const std::string& text, std::size_t& at) {
+  std::uint64_t value = 0;
+  for (unsigned shift = 0;; shift += 7) {
+    const auto byte = static_cast<unsigned char>(text[at++]);
+    value |= std::uint64_t{byte & 0x7fU} << shift;
+    if (byte < 0x80) return value;
+  }
+}
+
+// Whether the library's own policy finds a key in any filter of a sound table. The filter block is the one that stands
+// behind the name of the policy.
+std::vector<bool> ask_policy(const std::string& file, const std::vector<std::string>& keys) {
+  const std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(10));
+  const std::string name = std::string("filter.") + policy->Name();
+  std::size_t at = file.rfind(name) + name.size();
+  const std::uint64_t offset = varint_at(file, at);
+  const std::string block = file.substr(offset, varint_at(file, at));
+  const auto number_at = [&](std::size_t from) {
+    return load_le<std::uint32_t>(reinterpret_cast<const std::byte*>(block.data()) + from);
+  };
+  const std::size_t end = number_at(block.size() - 5);
+  std::vector<std::string> filters;
+  for (std::size_t each = end; each + 5 < block.size(); each += 4) {
+    filters.push_back(block.substr(number_at(each), number_at(each + 4) - number_at(each)));
+  }
+  std::vector<bool> out;
+  for (const std::string& key : keys) {
+    out.push_back(std::any_of(filters.begin(), filters.end(),
+                              [&](const std::string& filter) { return policy->KeyMayMatch(key, filter); }));
+  }
+  return out;
+}
+
+TEST(LeveldbTable, HasAllOfItsKeys) {
+  const auto opened = open_text(leveldb_file("table_bpk10.ldb"));
+  ASSERT_TRUE(opened);
+  std::vector<std::string> keys;
+  std::vector<std::string> others;
+  for (int i = 0; i < 20'000; ++i) {
+    std::string digits = std::to_string(i);
+    digits.insert(0, 5 - std::min<std::size_t>(5, digits.size()), '0');
+    (i <= 897 && i % 3 == 0 ? keys : others).push_back("user" + digits);
+  }
+  ASSERT_EQ(keys.size(), 300U);
+  const auto present = ask(opened->filter, keys);
+  EXPECT_EQ(std::count(present.begin(), present.end(), false), 0);
+  const auto absent = ask(opened->filter, others);
+  EXPECT_EQ(absent, ask_policy(leveldb_file("table_bpk10.ldb"), others));
+  const auto wrong = static_cast<double>(std::count(absent.begin(), absent.end(), true));
+  EXPECT_NEAR(wrong / static_cast<double>(others.size()), opened->filter.stats()->fpr_now, 0.02);
+  EXPECT_LT(wrong, static_cast<double>(others.size()) / 4);
+}
+
+TEST(LeveldbTable, RealDatabasesKeepAllOfTheirKeys) {
+  std::mt19937_64 random(11);
+  for (const bool packed : {false, true}) {
+    for (const std::size_t block_bytes : {512U, 4096U, 20'000U}) {
+      std::string folder = (std::filesystem::temp_directory_path() / "bloomery-leveldb-XXXXXX").string();
+      ASSERT_NE(mkdtemp(folder.data()), nullptr);
+      const std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(14));
+      leveldb::Options options;
+      options.create_if_missing = true;
+      options.filter_policy = policy.get();
+      options.block_size = block_bytes;
+      options.compression = packed ? leveldb::kSnappyCompression : leveldb::kNoCompression;
+      leveldb::DB* raw = nullptr;
+      ASSERT_TRUE(leveldb::DB::Open(options, folder, &raw).ok());
+      std::unique_ptr<leveldb::DB> database(raw);
+      const auto keys = random_keys(random, 3000);
+      for (const std::string& key : keys) {
+        ASSERT_TRUE(database->Put({}, key, std::string(random() % 200, 'v')).ok());
+      }
+      database->CompactRange(nullptr, nullptr);
+      database.reset();
+      std::vector<std::string> tables;
+      for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+        if (entry.path().extension() == ".ldb") tables.push_back(entry.path().string());
+      }
+      ASSERT_EQ(tables.size(), 1U) << "so that no other table can answer for it";
+      const auto opened = formats::open(tables.front().c_str());
+      ASSERT_TRUE(opened) << describe(opened.error()).view();
+      EXPECT_EQ(number_of(*opened, "hash functions"), "9");
+      const auto present = ask(opened->filter, keys);
+      EXPECT_EQ(std::count(present.begin(), present.end(), false), 0);
+      auto others = random_keys(random, 10'000);
+      for (std::string& key : others) key.insert(0, "absent");
+      const auto answers = ask(opened->filter, others);
+      std::ifstream file(tables.front(), std::ios::binary);
+      EXPECT_EQ(answers, ask_policy({std::istreambuf_iterator<char>(file), {}}, others));
+      const auto wrong = static_cast<double>(std::count(answers.begin(), answers.end(), true));
+      const auto stats = opened->filter.stats();
+      ASSERT_TRUE(stats);
+      EXPECT_NEAR(wrong / 10'000, stats->fpr_now, 0.03);
+      EXPECT_NEAR(stats->estimated_keys, 3000, 150);
+      std::filesystem::remove_all(folder);
+    }
+  }
+}
+
+// ---- tables made by hand, with the right checksums ----
+
+std::string le32(std::uint32_t value) {
+  std::string out;
+  for (unsigned i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
+  return out;
+}
+std::string varint(std::uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7U) out.push_back(static_cast<char>(value | 0x80U));
+  out.push_back(static_cast<char>(value));
+  return out;
+}
+std::string with_trailer(std::string block, char type = 0) {
+  block.push_back(type);
+  const std::uint32_t sum = formats::crc32c(std::as_bytes(std::span(block)));
+  return block + le32((sum >> 15U | sum << 17U) + 0xa282ead8U);
+}
+std::string entry(std::size_t shared, const std::string& suffix, const std::string& value) {
+  return varint(shared) + varint(suffix.size()) + varint(value.size()) + suffix + value;
+}
+
+struct hand_made {
+  std::string data{};     // before the filter block
+  std::string filters{};  // the filter block
+  std::string before{};   // entries of the metaindex before that of the filters
+  std::string key = "filter.leveldb.BuiltinBloomFilter2";
+  std::size_t shared = 0;  // of that key with the one before
+  char type = 0;
+
+  [[nodiscard]] std::string file() const {
+    std::string out = data + with_trailer(filters, type);
+    const std::string meta =
+        before + entry(shared, key.substr(shared), varint(data.size()) + varint(filters.size())) + le32(0) + le32(1);
+    std::string footer = varint(out.size()) + varint(meta.size()) + varint(0) + varint(0);
+    footer.resize(40, '\0');
+    return out + with_trailer(meta) + footer + std::string("\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
+  }
+};
+bool any_key(const hand_made& table) {
+  const auto opened = open_text(table.file());
+  EXPECT_TRUE(opened) << describe(opened.error()).view();
+  return opened && ask(opened->filter, {"key"})[0];
+}
+std::string refusal(const hand_made& table) {
+  const auto opened = open_text(table.file());
+  EXPECT_FALSE(opened);
+  return opened ? "" : std::string(describe(opened.error()).view());
+}
+
+TEST(LeveldbTable, WhatCannotBeUnderstoodRefutesNoKey) {
+  const std::string none(9, '\0');  // matches nothing, but for its k of 0
+  const std::string no_bits = std::string(8, '\0') + "\x06";
+  const std::string lg = "\x0b";
+  EXPECT_FALSE(any_key({.filters = le32(0) + lg})) << "no data, no filters";
+  EXPECT_FALSE(any_key({.filters = no_bits + le32(0) + le32(9) + lg}));
+  EXPECT_TRUE(any_key({.filters = none + le32(0) + le32(9) + lg})) << "k is 0";
+  EXPECT_FALSE(any_key({.filters = le32(0) + le32(0) + le32(0) + lg})) << "two empty filters";
+  EXPECT_TRUE(any_key({.filters = "abc"})) << "too short";
+  EXPECT_TRUE(any_key({.filters = no_bits + le32(0) + le32(14) + lg})) << "offsets behind the end";
+  EXPECT_TRUE(any_key({.filters = no_bits + le32(10) + le32(9) + lg})) << "a filter that ends before it begins";
+  EXPECT_TRUE(any_key({.filters = no_bits + le32(0) + le32(1000) + le32(9) + lg})) << "and one that ends too late";
+  EXPECT_TRUE(any_key({.data = std::string(5000, 'd'), .filters = no_bits + le32(0) + le32(9) + lg}))
+      << "data in a window that has no filter";
+  EXPECT_FALSE(any_key({.data = std::string(2500, 'd'), .filters = no_bits + le32(0) + le32(9) + lg}));
+  EXPECT_FALSE(any_key({.filters = no_bits + le32(0) + le32(9) + "\xff"}));
+}
+
+TEST(LeveldbTable, ItsFiltersAreFoundByName) {
+  const std::string filters = std::string(8, '\0') + "\x06" + le32(0) + le32(9) + "\x0b";
+  EXPECT_FALSE(any_key({.filters = filters, .before = entry(0, "filter.leveldb.B", "x"), .shared = 16}));
+  EXPECT_FALSE(any_key({.filters = filters, .before = entry(0, std::string(100, 'a'), "x")}));
+  EXPECT_NE(refusal({.filters = filters, .key = "filter.rocksdb.BuiltinBloomFilter"}).find("another policy"),
+            std::string::npos);
+  EXPECT_NE(refusal({.filters = filters, .key = "filter.leveldb.BuiltinBloomFilter"}).find("another policy"),
+            std::string::npos);
+  EXPECT_NE(refusal({.filters = filters, .key = "stats"}).find("has no filters"), std::string::npos);
+  EXPECT_NE(refusal({.filters = filters, .before = entry(200, "a", "x")}).find("entry"), std::string::npos);
+  EXPECT_NE(refusal({.filters = filters, .type = 1}).find("snappy"), std::string::npos);
+  EXPECT_NE(refusal({.filters = filters, .type = 2}).find("zstd"), std::string::npos);
+}
+
+// Flips in what is read are noticed; the data of the table is not read.
+TEST(LeveldbTable, DamageIsAnErrorOrHarmless) {
+  const std::string file = leveldb_file("table_bpk10.ldb");
+  const std::size_t read_bytes = 2000;  // the filter block and all behind it are less
+  for (std::size_t size = 0; size < file.size(); size += size + read_bytes < file.size() ? 997 : 1) {
+    EXPECT_FALSE(open_text(std::string_view(file).substr(0, size), {.from = "leveldb-table"})) << size;
+  }
+  const auto whole = open_text(file);
+  ASSERT_TRUE(whole);
+  std::string damaged = file;
+  std::size_t refused = 0;
+  for (std::size_t at = file.size() - read_bytes; at < file.size(); ++at) {
+    for (const char flip : {'\x01', '\x80', '\xff'}) {
+      damaged[at] = static_cast<char>(file[at] ^ flip);
+      const auto opened = open_text(damaged, {.from = "leveldb-table"});
+      refused += opened ? 0 : 1;
+      if (opened) {
+        EXPECT_TRUE(opened->filter == whole->filter) << at;
+      }
+    }
+    damaged[at] = file[at];
+  }
+  EXPECT_GT(refused, 1000U);
+}
+
+TEST(LeveldbTable, IsReadAndNotChanged) {
+  auto opened = open_text(leveldb_file("table_bpk10.ldb"), {.in_memory = true});
+  ASSERT_TRUE(opened);
+  const std::vector<std::uint64_t> digests = {1};
+  EXPECT_FALSE(opened->filter.insert(digests));
+  EXPECT_FALSE(opened->filter.clear());
+  EXPECT_FALSE(opened->filter.merge(opened->filter));
+  const auto copy = opened->filter.clone();
+  ASSERT_TRUE(copy);
+  EXPECT_TRUE(*copy == opened->filter);
+  EXPECT_EQ(ask(*copy, {"user00003"}), std::vector<bool>{true});
+}
+
+}  // namespace
+}  // namespace bloomery
