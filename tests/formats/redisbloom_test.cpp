@@ -457,6 +457,8 @@ TEST(RedisBloom, ChecksWhatTheProductChecks) {
   EXPECT_NE(with([](auto& l) { l.hashes = 1'000'000'000, l.bits_per_key = 1'000'000'000 / 0.693147180559945; }), "");
   EXPECT_NE(refusal_of(chain_bytes(0, 16, 2, {good})), "") << "unknown option";
   EXPECT_NE(refusal_of(chain_bytes(1, 5, 2, {good})), "") << "keys of no link";
+  EXPECT_EQ(refusal_of(chain_bytes(0, 4, 2, {link_of(144, 100, 0.005, 10)})), "");
+  EXPECT_NE(refusal_of(chain_bytes(1, 4, 2, {link_of(144, 100, 0.005, 10)})), "") << "the same of an old chain";
   EXPECT_NE(refusal_of(chain_bytes(0, 5, 2, {})), "") << "no link";
   const std::string file = chain_bytes(0, 5, 2, {good});
   EXPECT_EQ(refusal_of(file + "x"),
