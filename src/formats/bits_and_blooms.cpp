@@ -74,8 +74,8 @@ result<any_filter> wrap(source_bytes source, std::uint64_t offset, const header&
   carried with;
   with.length = h.length;
   with.as = as;
-  return filter::open(std::move(source), offset, {h.bits, static_cast<unsigned>(h.hashes), h.bit_bytes()},
-                      std::move(with), murmur);
+  return filter::open(std::move(source), offset, {h.bits, static_cast<unsigned>(h.hashes), h.bit_bytes()}, with,
+                      murmur);
 }
 
 // ---- binary: three numbers, then words, all with the highest byte first ----
@@ -284,7 +284,7 @@ result<any_filter> make(const filter_params& params, const format_options& optio
   if (!size) return fail(size.error());
   carried with;
   with.length = size->bits;
-  return filter::make({size->bits, size->hashes, size->memory_bytes}, std::move(with), murmur, params.memory);
+  return filter::make({size->bits, size->hashes, size->memory_bytes}, with, murmur, params.memory);
 }
 
 bool holds(const any_filter& from) noexcept { return filter::in(from) != nullptr; }

@@ -163,7 +163,10 @@ result<size> size_of(const filter_params& params, std::string_view k_rule) noexc
   const auto keys = static_cast<double>(asked->keys);
   double bits = params.bits_per_key ? std::floor(keys * *params.bits_per_key) : 0;
   if (params.bits) bits = static_cast<double>(*params.bits);
-  if (params.memory_bytes) bits = static_cast<double>(*params.memory_bytes / 8 * 64);
+  if (params.memory_bytes) {
+    const std::uint64_t words = *params.memory_bytes / 8;
+    bits = static_cast<double>(words * 64);
+  }
   const double hashes = std::min<double>(most_hashes, rounded(bits / keys * std::log(2.0)));
   return size{asked->keys, std::pow(-std::expm1(-hashes * keys / bits), hashes), bits, hashes};
 }

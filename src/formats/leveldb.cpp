@@ -46,11 +46,14 @@ struct rule {
 };
 using filter = foreign_bloom<rule>;
 
-// Any bytes can be one. All that speaks for it is a last byte that is a number of hash functions, behind eight bytes.
+// Any bytes can be one. All that speaks for it is a last byte that is a number of hash functions, behind eight bytes of
+// which not all are as those of plain text, whose last byte is such a number, too.
 sighting look(const sight& seen) noexcept {
   if (!seen.size_bytes || *seen.size_bytes < 9 || seen.last.empty()) return {};
   const auto k = std::to_integer<unsigned>(seen.last.back());
-  return {k >= 1 && k <= leveldb::most_hashes ? certainty::weak : certainty::no, no_limit};
+  const bool text =
+      std::none_of(seen.first.begin(), seen.first.end(), [](std::byte b) { return b >= std::byte{0x80}; });
+  return {!text && k >= 1 && k <= leveldb::most_hashes ? certainty::weak : certainty::no, no_limit};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {

@@ -18,6 +18,15 @@ TEST(Bytes, IntegersAreStoredLittleEndian) {
   EXPECT_EQ(load_le<std::uint16_t>(bytes.data()), 0x0708U);
 }
 
+TEST(Bytes, IntegersOfOthersMayHaveTheHighestByteFirst) {
+  std::array<std::byte, 8> bytes{};
+  store_be(bytes.data(), std::uint64_t{0x0102030405060708});
+  EXPECT_EQ(bytes[0], std::byte{1});
+  EXPECT_EQ(bytes[7], std::byte{8});
+  EXPECT_EQ(load_be<std::uint64_t>(bytes.data()), 0x0102030405060708U);
+  EXPECT_EQ(load_be<std::uint32_t>(bytes.data()), 0x01020304U);
+}
+
 TEST(Bytes, SwapReversesEveryWidth) {
   EXPECT_EQ(byte_swap(std::uint16_t{0x0102}), 0x0201);
   EXPECT_EQ(byte_swap(std::uint32_t{0x01020304}), 0x04030201U);
