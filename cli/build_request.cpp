@@ -152,6 +152,7 @@ outcome<build_request> build_request::from(const options& given) {
   request.growth_ = given.count(flag::growth);
   request.shards_ = shards_wanted(given);
   request.threads_ = jobs_of(given);
+  request.packs_ = given.text(flag::compress, "none") != "none";
   if (auto taken = request.take_window(given); !taken) return failed(taken.error());
   // What can never be had is refused before any input is read. What one key cannot have, more cannot; but the bits of one
   // key may be fewer than the least filter has.
@@ -268,7 +269,19 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
   return params;
 }
 
+std::optional<build_request::sized_kind> build_request::chosen_packed(const filter_params& params) const {
+  const kind_info* kind = compact_ != nullptr ? compact_ : kind_;
+  if (!packs_ || form_ != nullptr || !kind->packs || hashes_ || !params.fpr) return {};
+  sized_kind packed{kind, params, {}};
+  packed.params.hashes = sizing::packed_hashes(*params.fpr);
+  const auto plan = plan_kind(*kind, packed.params.sizes());
+  if (!plan || (ceiling_bytes_ && plan->memory_bytes > *ceiling_bytes_)) return {};
+  packed.plan = *plan;
+  return packed;
+}
+
 outcome<build_request::sized_kind> build_request::chosen(const filter_params& params) const {
+  if (auto packed = chosen_packed(params)) return *packed;
   const auto usual = form_ != nullptr ? form_->plan(params, form_options_) : plan_kind(*kind_, params.sizes(), layout_);
   if (compact_ != nullptr) {
     const auto compact = plan_kind(*compact_, params.sizes());
@@ -304,7 +317,7 @@ outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std:
   auto sized = chosen(*params);
   if (!sized) return sized;
   if (shards_ != 0) {
-    const auto one = plan_kind(*sized->kind, part_of(*params).sizes(), layout_);
+    const auto one = plan_kind(*sized->kind, part_of(sized->params).sizes(), layout_);
     if (!one) return fail_parameter(one.error());
     sized->plan.memory_bytes = one->memory_bytes * shards_;
   }

@@ -6,6 +6,9 @@
 // Without --kind the plan decides, when the number of keys is known: kind blocked, which touches one cache line a key,
 // unless it takes more than 1.25 times the bits (and 4 KiB more) that kind bloom takes for the same false-positive
 // rate, as it does for very small rates, or does not fit into --mem where bloom does.
+//
+// For a file that will be compressed it is kind bloom with fewer hash functions, where the caller did not choose them
+// (sizing::packed_hashes): blocked is as good as random, whatever its size.
 #pragma once
 
 #include <bloomery/any_filter.hpp>
@@ -73,6 +76,8 @@ class build_request {
                                                   std::uint64_t excluded = 0) const;
   static outcome<void> check_exclude(const options& given, const kind_info& kind);
   [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
+  // What is made for a compressed file: emptier, and smaller once it is packed; none where that cannot be had.
+  [[nodiscard]] std::optional<sized_kind> chosen_packed(const filter_params& params) const;
   // --format of another product, which has a kind, a hash and sizes of its own.
   static outcome<build_request> from_format(const options& given, const formats::format& form);
   outcome<void> take_sizes(const options& given);
@@ -100,6 +105,7 @@ class build_request {
   std::optional<std::uint64_t> growth_;
   unsigned shards_ = 0;   // 0: one file
   unsigned threads_ = 1;  // that fill the shards
+  bool packs_ = false;    // the file will be compressed
 };
 
 }  // namespace bloomery::cli

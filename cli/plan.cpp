@@ -43,7 +43,11 @@ std::string over_rate(const plan_row& row, const plan_question& question) {
 
 plan_row answer_of(const kind_entry& kind, const plan_question& question) {
   plan_row row{.info = kind.info, .merges = kind.merges, .erases = kind.erases, .solve = kind.plan};
-  row.plan = kind.plan(kind.excludes ? question.two_lists : question.request, question.layout);
+  size_request request = kind.excludes ? question.two_lists : question.request;
+  if (!question.codec.empty() && kind.info->packs && request.keys && request.fpr && !request.hashes) {
+    request.hashes = sizing::packed_hashes(*request.fpr);
+  }
+  row.plan = kind.plan(request, question.layout);
   if (!row.plan) {
     row.why_not = std::string(describe(row.plan.error()).view());
   } else if (question.memory_ceiling && row.plan->memory_bytes > *question.memory_ceiling) {
@@ -93,6 +97,25 @@ std::string silly_rate_advice(const plan_question& question, const plan_row& row
                      rate > high_fpr ? "high, and most of the work that a filter saves is done nevertheless"
                                      : "lower than almost any use needs",
                      percent(better), human_size(other->memory_bytes), human_size(row.plan->memory_bytes));
+}
+
+// What the file of a kind that packs takes, and whether one that is built at once takes less without.
+std::string packed_advice(const plan_question& question, const plan_row& row, const std::vector<plan_row>& rows) {
+  const double bits = sizing::packed_bits_per_key(*row.plan);
+  const double bytes = bits * static_cast<double>(row.plan->keys) / 8.0;
+  std::string text = fmt::format("Compressed with {}, {} takes about {} in its file, {:.2f} bits per key{}.",
+                                 question.codec, row.info->name, human_size(static_cast<std::uint64_t>(bytes)), bits,
+                                 question.codec == "rans" ? "" : " and up to 4 % more");
+  const plan_row* other = nullptr;
+  for (const plan_row& each : rows) {
+    if (!each.fits() || !each.info->built_at_once || each.plan->bits_per_key >= bits) continue;
+    if (other == nullptr || each.plan->bits < other->plan->bits) other = &each;
+  }
+  if (other != nullptr) {
+    text.append(fmt::format(" Where no keys are to be added, {} takes {} as it is.", other->info->name,
+                            human_size(other->plan->memory_bytes)));
+  }
+  return text;
 }
 
 std::string wide_hashes() {
@@ -228,6 +251,7 @@ outcome<void> take_excluded(const options& given, plan_question& question) {
 
 outcome<plan_question> question_of(const options& given) {
   plan_question question{.layout = std::string(given.text(flag::layout)), .kind = std::string(given.text(flag::kind))};
+  if (given.text(flag::compress, "none") != "none") question.codec = given.text(flag::compress);
   size_request& request = question.request;
   const auto rate = given.real(flag::fpr);
   const auto memory = given.count(flag::memory);
@@ -318,6 +342,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
                                 row.info->name, wide_hashes()));
     }
     if (row.info->exact && row.info->integer_keys) out.push_back(crossover_advice(*usual, row));
+    if (!question.codec.empty() && row.info->packs) out.push_back(packed_advice(question, row, rows));
   }
   return out;
 }

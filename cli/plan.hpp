@@ -28,6 +28,7 @@ struct plan_question {
   std::optional<std::uint64_t> memory_ceiling{};
   std::string layout{};
   std::string kind{};                  // empty: all
+  std::string codec{};                 // that the file will be compressed with; empty: with none
   std::vector<std::string> assumed{};  // what was filled in, in sentences
 };
 

@@ -221,7 +221,11 @@ std::string file_text(const report& of) {
   } else {
     out.append(fmt::format(", format {}: {}", of.opened.form->name, of.opened.form->summary));
   }
-  if (of.opened.codec != codec_none) out.append(fmt::format(", {}", codec_name(of.opened.codec)));
+  if (of.opened.codec != codec_none) {
+    out.append(fmt::format(", {}: {} of the memory", codec_name(of.opened.codec),
+                           percent(static_cast<double>(of.opened.file_bytes) /
+                                   static_cast<double>(std::max<std::uint64_t>(1, of.stats.memory_bytes)))));
+  }
   return out;
 }
 

@@ -132,6 +132,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["bits"] = plan.bits;
   out["bits_per_key"] = plan.bits_per_key;
   out["bytes_per_key"] = plan.bits_per_key / 8.0;
+  if (!all.question.codec.empty() && row.info->packs) out["packed_bits_per_key"] = sizing::packed_bits_per_key(plan);
   out["hashes"] = plan.hashes;
   out["expected_fpr"] = plan.fpr;
   out["digest_bits"] = plan.digest_bits;
@@ -307,6 +308,7 @@ constexpr std::array examples = {
     example{"bloomery plan -n 10M -p 0.1%", "what ten million keys at 0.1 % take, for every kind"},
     example{"bloomery plan -n 10M --mem 16MiB", "how often a filter of 16 MiB answers wrongly"},
     example{"bloomery plan -p 1% --mem 1Gi", "how many keys fit 1 GiB"},
+    example{"bloomery plan -n 10M -p 1% --compress rans", "what it takes in a file that is sent"},
     example{"bloomery plan -n 10M --plot", "with pictures: how the rate follows keys and bits, and k the rate"},
     example{"bloomery plan -n 100k --exclude-keys 9.9M --kind cascade",
             "what a filter takes that is exact about ten million known keys"},
@@ -333,6 +335,8 @@ const verb plan_verb = {
         "--exclude-keys that it does not, and its rate is that of keys in neither list; without -p that rate is "
         "whatever "
         "makes it smallest. The advice compares it with other ways to be exact.\n\n"
+        "With --compress, kind bloom is planned as build makes it for a compressed file, "
+        "and what the file will take is said.\n\n"
         "With --lsm, shares memory among the filters of a log-structured store, "
         "so that a look-up of an absent key reads as few levels in vain as possible: "
         "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",

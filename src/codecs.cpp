@@ -1,20 +1,60 @@
 // codecs.cpp: zstd and gzip for file/codec.hpp. The only place that knows the two libraries.
 #include <zlib.h>
 #include <zstd.h>
+#include <array>
 #include <bloomery/file/codec.hpp>
+#include <utility>
 
 namespace bloomery {
 namespace {
+
+// Both write to the same place, so the first is asked again where it was the better.
+template <class First, class Second>
+result<std::uint64_t> smaller_of(First&& first, Second&& second) noexcept {
+  const auto one = first();
+  if (!one) return one;
+  const auto other = second();
+  if (!other || *other <= *one) return other;
+  return first();
+}
 
 // ---- zstd
 // ------------------------------------------------------------------------------------------------------------
 
 std::uint64_t zstd_bound(std::uint64_t size_bytes) noexcept { return ZSTD_compressBound(size_bytes); }
 
-result<std::uint64_t> zstd_compress(std::span<const std::byte> from, std::span<std::byte> to, int level) noexcept {
-  const std::size_t used = ZSTD_compress(to.data(), to.size(), from.data(), from.size(), level);
+result<std::uint64_t> zstd_used(std::size_t used) noexcept {
   if (ZSTD_isError(used) != 0) return fail(errc::codec_failed, ZSTD_getErrorName(used));
   return used;
+}
+
+result<std::uint64_t> zstd_search(std::span<const std::byte> from, std::span<std::byte> to, int level) noexcept {
+  return zstd_used(ZSTD_compress(to.data(), to.size(), from.data(), from.size(), level));
+}
+
+// In the bits of a filter nothing repeats but by chance, and a reference to a short repetition takes more than the bytes
+// themselves. So: a table of places that is too small to find many, and long repetitions alone.
+result<std::uint64_t> zstd_without_search(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  ZSTD_CCtx* const context = ZSTD_createCCtx();
+  if (context == nullptr) return fail(errc::codec_failed, "zstd refused its memory");
+  constexpr std::array<std::pair<ZSTD_cParameter, int>, 5> settings = {{{ZSTD_c_compressionLevel, 1},
+                                                                        {ZSTD_c_strategy, ZSTD_fast},
+                                                                        {ZSTD_c_minMatch, 7},
+                                                                        {ZSTD_c_hashLog, 6},
+                                                                        {ZSTD_c_windowLog, 16}}};
+  std::size_t used = 0;
+  for (const auto& [name, value] : settings) {
+    if (ZSTD_isError(used) == 0) used = ZSTD_CCtx_setParameter(context, name, value);
+  }
+  if (ZSTD_isError(used) == 0) used = ZSTD_compress2(context, to.data(), to.size(), from.data(), from.size());
+  ZSTD_freeCCtx(context);
+  return zstd_used(used);
+}
+
+result<std::uint64_t> zstd_compress(std::span<const std::byte> from, std::span<std::byte> to, int level) noexcept {
+  return level != 0
+             ? zstd_search(from, to, level)
+             : smaller_of([&] { return zstd_search(from, to, 0); }, [&] { return zstd_without_search(from, to); });
 }
 
 result<void> zstd_decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
@@ -54,10 +94,11 @@ std::uint64_t gzip_bound(std::uint64_t size_bytes) noexcept {
   return size_bytes + size_bytes / 1000 + 4096 + size_bytes / gzip_step_bytes * 64;
 }
 
-result<std::uint64_t> gzip_compress(std::span<const std::byte> from, std::span<std::byte> to, int level) noexcept {
+result<std::uint64_t> gzip_with(std::span<const std::byte> from, std::span<std::byte> to, int level,
+                                int strategy) noexcept {
   z_stream stream{};
   const int wanted = level == 0 ? Z_DEFAULT_COMPRESSION : level;
-  if (deflateInit2(&stream, wanted, Z_DEFLATED, gzip_window_bits, gzip_memory_level, Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&stream, wanted, Z_DEFLATED, gzip_window_bits, gzip_memory_level, strategy) != Z_OK) {
     return fail(errc::codec_failed, "zlib refused the level, or its memory");
   }
   const std::size_t room = to.size();
@@ -71,6 +112,12 @@ result<std::uint64_t> gzip_compress(std::span<const std::byte> from, std::span<s
   deflateEnd(&stream);
   if (state != Z_STREAM_END) return fail(errc::codec_failed, "zlib ran out of room");
   return room - left;
+}
+
+result<std::uint64_t> gzip_compress(std::span<const std::byte> from, std::span<std::byte> to, int level) noexcept {
+  const auto with = [&](int strategy) { return gzip_with(from, to, level, strategy); };
+  if (level != 0) return with(Z_DEFAULT_STRATEGY);
+  return smaller_of([&] { return with(Z_DEFAULT_STRATEGY); }, [&] { return with(Z_HUFFMAN_ONLY); });
 }
 
 result<void> gzip_decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {

@@ -142,7 +142,7 @@ TEST_F(Usage, WordsOfALimitedSetAreCheckedAndGuessed) {
   expect_error({"build", "-o", "f", "--hash", "xhh3"},
                "bloomery: build: --hash: there is no 'xhh3'; did you mean 'xxh3'?");
   expect_error({"build", "-o", "f", "--compress", "lzma"},
-               "bloomery: build: --compress: there is no 'lzma'; there are: none, zstd, gzip");
+               "bloomery: build: --compress: there is no 'lzma'; there are: none, rans, zstd, gzip");
 }
 
 TEST_F(Usage, OptionsMayStandBehindOperandsAndShortOnesTogether) {

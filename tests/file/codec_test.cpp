@@ -9,17 +9,18 @@ TEST(Codec, NamesAndIdsBelongTogether) {
   EXPECT_EQ(codec_id("none").value_or(99), codec_none);
   EXPECT_EQ(codec_id("zstd").value_or(99), codec_zstd);
   EXPECT_EQ(codec_id("gzip").value_or(99), codec_gzip);
+  EXPECT_EQ(codec_id("rans").value_or(99), codec_rans);
   EXPECT_EQ(codec_name(codec_zstd), "zstd");
   EXPECT_EQ(codec_name(77), "?");
-  for (const std::uint32_t id : {codec_zstd, codec_gzip}) {
+  for (const std::uint32_t id : {codec_zstd, codec_gzip, codec_rans}) {
     const auto found = find_codec(id);
     ASSERT_TRUE(found);
     EXPECT_EQ((*found)->id, id);
     EXPECT_EQ((*found)->name, codec_name(id));
     EXPECT_EQ(*find_codec(codec_name(id)), *found);
   }
-  EXPECT_EQ(describe(find_codec("lz4").error()).view(), "there is no compression 'lz4': use zstd, gzip or none");
-  EXPECT_EQ(describe(find_codec(9).error()).view(), "there is no compression '9': use zstd, gzip or none");
+  EXPECT_EQ(describe(find_codec("lz4").error()).view(), "there is no compression 'lz4': use rans, zstd, gzip or none");
+  EXPECT_EQ(describe(find_codec(9).error()).view(), "there is no compression '9': use rans, zstd, gzip or none");
 }
 
 TEST(Codec, ProgramWithoutItSaysWhatToLink) {
@@ -66,7 +67,7 @@ TEST(Codec, RoomIsEnoughForBytesThatDoNotCompress) {
   for (const std::size_t size : {std::size_t{1}, std::size_t{8}, std::size_t{1000}, std::size_t{3} << 20U}) {
     bytes random(size);
     for (std::size_t i = 0; i < size; ++i) random[i] = static_cast<std::byte>(mix64(i) & 0xffU);
-    for (const std::uint32_t id : {codec_zstd, codec_gzip}) {
+    for (const std::uint32_t id : {codec_zstd, codec_gzip, codec_rans}) {
       const codec* found = *find_codec(id);
       bytes packed(found->bound(size));
       const auto used = found->compress(random, packed, 0);

@@ -11,8 +11,8 @@ struct form {
   std::uint32_t codec;
   bool text;
 };
-constexpr std::array<form, 4> forms = {
-    {{codec_none, false}, {codec_zstd, false}, {codec_gzip, false}, {codec_none, true}}};
+constexpr std::array<form, 5> forms = {
+    {{codec_none, false}, {codec_zstd, false}, {codec_gzip, false}, {codec_rans, false}, {codec_none, true}}};
 
 template <class K>
 class Damage : public ::testing::Test {};

@@ -40,6 +40,7 @@ TEST(HostileFile, SizesThatDoNotFitAskForNoMemory) {
       {{64, huge / 8}, {72, huge / 8}, {88, huge}},                   // all three, in agreement
       {{64, huge / 8}, {80, codec_zstd | 12ULL << 32U}, {88, huge}},  // a payload that no packed kilobyte can hold
       {{64, huge / 8}, {80, codec_gzip | 12ULL << 32U}, {88, huge}},
+      {{64, huge / 8}, {80, codec_rans | 12ULL << 32U}, {88, huge}},
       {{88, 0}},
       {{96, 0}},
       {{96, 65}},
@@ -64,7 +65,7 @@ TEST(HostileFile, SizesThatDoNotFitAskForNoMemory) {
 }
 
 TEST(HostileFile, PackedPayloadsThatUnpackToMoreOrLessAreRefused) {
-  for (const std::uint32_t codec : {codec_zstd, codec_gzip}) {
+  for (const std::uint32_t codec : {codec_zstd, codec_gzip, codec_rans}) {
     for (const std::size_t real : {std::size_t{0}, std::size_t{1023}, std::size_t{1025}, std::size_t{16} << 20U}) {
       const bytes stored = packed(codec, bytes(real));
       file_header header = small_bloom();
@@ -81,7 +82,7 @@ TEST(HostileFile, PackedPayloadsThatUnpackToMoreOrLessAreRefused) {
 }
 
 TEST(HostileFile, PackedPayloadsFollowedByOtherBytesAreRefused) {
-  for (const std::uint32_t codec : {codec_zstd, codec_gzip}) {
+  for (const std::uint32_t codec : {codec_zstd, codec_gzip, codec_rans}) {
     bytes stored = packed(codec, bytes(1024));
     stored.push_back(std::byte{0});
     file_header header = small_bloom();
@@ -110,7 +111,7 @@ TEST(HostileFile, WideDigestsOfANarrowKindAreRefused) {
 
 TEST(Memory, IsAskedForWithinTheLimitOnly) {
   const bloom filter = sample<bloom>(10'000);  // about 12 KB
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip}) {
+  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     for (const bool text : {false, true}) {
       const bytes file = saved(filter, {.codec = codec, .text = text});
       counting_memory memory;
@@ -152,7 +153,7 @@ concept unpacks_with_hooks = (mappable<K> && !contiguous_kind<K>) ||
 TYPED_TEST(Refusal, OfAnyPieceIsAnErrorOfLoad) {
   const TypeParam filter = sample<TypeParam>(1000);
   const folder box;
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip}) {
+  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     for (const bool text : {false, true}) {
       const std::string path = box / "filter";
       ASSERT_TRUE(
@@ -179,7 +180,7 @@ TYPED_TEST(Refusal, OfAnyPieceIsAnErrorOfSaveAndLeavesNoFile) {
   const TypeParam filter = sample<TypeParam>(1000);
   const folder box;
   const std::string path = box / "filter";
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip}) {
+  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     const std::uint64_t refused = refuse_each([&](const memory_hooks* hooks) -> result<void> {
       auto done = save(filter, sample_hash<TypeParam>(), path.c_str(), {.codec = codec, .memory = hooks});
       EXPECT_EQ(box.names().size(), done ? 1U : 0U);

@@ -17,7 +17,7 @@ TYPED_TEST_SUITE(RoundTrip, all_kinds, kind_names);
 TYPED_TEST(RoundTrip, EveryCompressionAndFormGivesTheSameFilter) {
   for (const std::uint64_t keys : {std::uint64_t{20}, std::uint64_t{100'000}}) {
     const TypeParam filter = sample<TypeParam>(keys);
-    for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip}) {
+    for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
       for (const bool text : {false, true}) {
         const bytes file = saved(filter, {.codec = codec, .text = text});
         auto loaded = load_bytes<TypeParam>(file);

@@ -68,7 +68,7 @@ TYPED_TEST(AnyFilter, RoundTripsThroughEveryFormOfTheFile) {
   digest_source source(1);
   const auto digests = source.take(800);
   ASSERT_TRUE(filter.insert(digests));
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip}) {
+  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     for (const bool text : {false, true}) {
       const std::string path = folder.file(std::string(codec_name(codec)).append(text ? ".txt" : ".bloom"));
       const auto saved = filter.save(path.c_str(), {.codec = codec, .text = text});

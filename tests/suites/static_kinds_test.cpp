@@ -166,7 +166,7 @@ TYPED_TEST(BuiltAtOnce, RoundTripsThroughEveryFormOfTheFile) {
   digest_source source(9);
   const auto digests = source.take(3000);
   const auto filter = this->build_any(digests);
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip}) {
+  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     for (const bool text : {false, true}) {
       const std::string path = (folder / std::string(codec_name(codec)).append(text ? ".txt" : ".bloom")).string();
       ASSERT_TRUE(filter.save(path.c_str(), {.codec = codec, .text = text}));

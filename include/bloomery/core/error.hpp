@@ -128,7 +128,7 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "the filter is full: it holds {0} keys; build a larger one",
       "there is no kind '{t}': see 'bloomery kinds'",
       "there is no hash '{t}': see 'bloomery hashes'",
-      "there is no compression '{t}': use zstd, gzip or none",
+      "there is no compression '{t}': use rans, zstd, gzip or none",
       "{t}",
       "is a directory: give a file",
       "exists already: use --force to replace it, or another name",

@@ -1,16 +1,18 @@
 // file/codec.hpp: compression of a file's payload, and the table of what this program can do.
 //
-// The core needs no compression library. A program that links bloomery::codecs and calls `enable_codecs()` once can
-// write and read files packed with zstd and gzip; without it such files are refused by name (errc::not_linked).
-// Registering is safe from any thread, and doing it twice is harmless.
+// The core needs no compression library. Its own codec `rans` (file/rans.hpp) is always there. A program that links
+// bloomery::codecs and calls `enable_codecs()` once can also write and read files packed with zstd and gzip; without it
+// such files are refused by name (errc::not_linked). Registering is safe from any thread, and doing it twice is harmless.
 //
-// Filters near their capacity are as random as any bytes and do not compress. Sparse ones do.
+// Filters near their capacity are as random as any bytes and do not compress. Sparse ones do, and a classic Bloom filter
+// that is made larger and emptier than usual packs to less than a usual one takes: see sizing::packed_hashes.
 #pragma once
 
 #include <array>
 #include <atomic>
 #include <bloomery/core/result.hpp>
 #include <bloomery/file/header.hpp>
+#include <bloomery/file/rans.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -38,8 +40,15 @@ void enable_codecs() noexcept;
 
 namespace detail {
 
-inline constexpr std::array<std::string_view, 3> codec_names = {"none", "zstd", "gzip"};
-inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec_table{};
+inline constexpr std::array<std::string_view, 4> codec_names = {"none", "zstd", "gzip", "rans"};
+inline constexpr codec own_codec{.id = codec_rans,
+                                 .name = "rans",
+                                 .max_expansion = rans::max_expansion,
+                                 .bound = rans::bound,
+                                 .compress = rans::compress,
+                                 .decompress = rans::decompress};
+inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec_table{nullptr, nullptr, nullptr,
+                                                                                       &own_codec};
 
 }  // namespace detail
 
@@ -48,7 +57,7 @@ inline void register_codec(const codec& entry) noexcept {
   if (entry.id < detail::codec_table.size()) detail::codec_table[entry.id].store(&entry, std::memory_order_release);
 }
 
-// "none", "zstd", "gzip", or "?".
+// "none", "zstd", "gzip", "rans", or "?".
 inline constexpr std::string_view codec_name(std::uint32_t id) noexcept {
   return id < detail::codec_names.size() ? detail::codec_names[id] : std::string_view{"?"};
 }

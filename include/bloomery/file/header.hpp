@@ -51,6 +51,7 @@ inline constexpr std::string_view file_magic{
 inline constexpr std::uint32_t codec_none = 0;
 inline constexpr std::uint32_t codec_zstd = 1;
 inline constexpr std::uint32_t codec_gzip = 2;
+inline constexpr std::uint32_t codec_rans = 3;
 
 struct file_header {
   std::uint32_t kind_id = 0;
@@ -87,7 +88,7 @@ inline result<void> check_header(const file_header& header) noexcept {
   if (!(fpr >= 0.0 && fpr <= 1.0) || std::bit_cast<std::uint64_t>(fpr) >> 63U != 0) {
     return fail(errc::bad_field, "false-positive rate (bits)", {std::bit_cast<std::uint64_t>(fpr)});
   }
-  if (header.codec > codec_gzip) return fail(errc::bad_field, "compression", {header.codec});
+  if (header.codec > codec_rans) return fail(errc::bad_field, "compression", {header.codec});
   if (header.stored_bytes > file_header::max_stored_bytes) {
     return fail(errc::bad_field, "stored bytes", {header.stored_bytes});
   }

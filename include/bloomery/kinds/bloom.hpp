@@ -50,7 +50,8 @@ class bloom {
       .name = "bloom",
       .summary = "classic Bloom filter: smallest that merges, any m and k, k lines a look-up",
       .lines = "k (about 2 when absent)",
-      .wide_digests = true};
+      .wide_digests = true,
+      .packs = true};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<bloom> make(const filter_params& params) noexcept;

@@ -37,6 +37,7 @@ struct kind_info {
   std::string_view modes{};      // as given to --mode, separated by blanks, the usual one first; most kinds have none
   bool growth_factor = false;    // grows by a factor that the caller may choose
   std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where it is told no number
+  bool packs = false;            // made emptier than usual, it packs to less: see sizing::packed_hashes
   bool built_at_once = false;    // from all of its keys, see static_kind; nothing is added to it later
   bool excludes = false;         // built from keys to match and keys not to match, see excluding_kind
   // Kinds that grow: the mode in which they hold what they were made for and no more.
