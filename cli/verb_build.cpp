@@ -58,6 +58,7 @@ bool is_packed(const options& given) { return given.text(flag::compress, "none")
 // What was chosen because the file is compressed, or that compressing it was in vain.
 std::string packing_text(const options& given, const built& made, const filter_stats& stats) {
   constexpr double worth_it = 0.97;
+  constexpr std::uint64_t small_bytes = std::uint64_t{16} << 10U;  // where the header is most of the file
   const kind_info& kind = made.filter.info();
   const std::string_view codec = given.text(flag::compress, "none");
   const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
@@ -73,7 +74,7 @@ std::string packing_text(const options& given, const built& made, const filter_s
           static_cast<double>(stats.memory_bytes) / static_cast<double>(plain->memory_bytes));
     }
   }
-  if (kind.packs || file_bytes == 0 ||
+  if (kind.packs || file_bytes == 0 || stats.memory_bytes < small_bytes ||
       static_cast<double>(file_bytes) < worth_it * static_cast<double>(stats.memory_bytes)) {
     return {};
   }
