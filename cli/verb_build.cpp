@@ -181,7 +181,7 @@ constexpr std::array examples = {
     example{"bloomery build -o ids.bloom --kind bitmap --u64 ids.txt", "integers, exactly"},
     example{"bloomery build -o seen.bloom --shards 16 urls.txt",
             "in 16 files, seen.bloom.00-of-16 and so on, for which other verbs are given seen.bloom"},
-    example{"bloomery build -o seen.bloom --compress rans urls.txt", "a small file, to be sent over a network"},
+    example{"bloomery build -o sent.bloom --compress rans urls.txt", "a small file, to be sent over a network"},
     example{"bloomery build -o users.bloom --key-file secret.key users.txt",
             "with a secret, for keys that others choose"},
     example{"bloomery build -o blocklist.bloom --format dcso -p 0.1% domains.txt", "as another product would"},

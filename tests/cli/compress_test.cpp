@@ -113,7 +113,7 @@ TEST_F(Compress, ADamagedFileIsRefused) {
   write("f", bytes);
   const ran asked = run({"query", "f"}, "1\n");
   EXPECT_EQ(asked.code, 2);
-  EXPECT_EQ(asked.err.rfind("bloomery: f: is damaged in chunk 0, ", 0), 0U) << asked.err;
+  EXPECT_EQ(asked.err.rfind("bloomery: f: is damaged in chunk ", 0), 0U) << asked.err;
   const ran trusted = run({"query", "--trust", "f"}, "1\n");
   EXPECT_EQ(trusted.err.rfind("bloomery: f: cannot be unpacked: ", 0), 0U) << trusted.err;
 }

@@ -227,7 +227,7 @@ TEST_F(Formats, AFormatHasItsOwnKindAndHash) {
 }
 
 TEST_F(Formats, OptionsOfOtherFormatsAreRefused) {
-  const std::string text = "--form is for format bits-and-blooms: leave it out";
+  const std::string text = "--form is for format bits-and-blooms, redisbloom: leave it out";
   expect_error({"build", "-o", "x", "--format", "dcso", "--form", "json"}, "bloomery: build: " + text);
   expect_error({"build", "-o", "x", "--form", "json"}, "bloomery: build: " + text);
   build("native", numbers(1, 10));
@@ -303,7 +303,7 @@ TEST_F(Formats, ConvertSaysWhyNotAndWhatToDoInstead) {
 
 TEST_F(Formats, ConvertWantsOneFileAFormatAndAPlace) {
   build("f", numbers(1, 10));
-  expect_error({"convert"}, "bloomery: convert: give one filter: bloomery convert FILE -o OUT --to FORMAT");
+  expect_error({"convert"}, "bloomery: convert: give the filter: bloomery convert FILE -o OUT --to FORMAT");
   expect_error({"convert", "f", "-o", "x"},
                "bloomery: convert: give the format to write with --to; see 'bloomery formats'");
   expect_error({"convert", "f", "--to", "text"},
@@ -347,7 +347,7 @@ TEST_F(Formats, AnAddThatFailsLeavesTheFileAsItWas) {
   EXPECT_TRUE(read("d") == before);
   expect_error({"remove", "d"},
                "bloomery: d: is of kind bloom, which cannot remove keys; kinds that can: bitmap, counting, growing, "
-               "cuckoo, dleft");
+               "cuckoo, dleft, dual");
   EXPECT_TRUE(read("d") == before);
 }
 

@@ -211,7 +211,7 @@ TEST_F(Merge, OneInputIsACheckedCopyInTheFormAskedFor) {
   build("a", numbers(1, 100), {"-n", "1000"});
   ASSERT_EQ(run({"merge", "-q", "-o", "copy", "a"}).code, 0);
   EXPECT_TRUE(read("copy") == read("a"));
-  build("packed", numbers(1, 100), {"-n", "1000", "--compress", "zstd"});
+  build("packed", numbers(1, 100), {"-n", "1000", "--kind", "blocked", "--compress", "zstd"});
   build("text", numbers(1, 100), {"-n", "1000", "--format", "text"});
   ASSERT_EQ(run({"merge", "-q", "--compress", "zstd", "-o", "p", "text"}).code, 0);
   EXPECT_TRUE(read("p") == read("packed"));

@@ -153,7 +153,7 @@ TEST(Header, UnusableFieldsUnderARightChecksumAreRefused) {
   EXPECT_EQ(error_with<std::uint16_t>(10, 3), refused("flags", "3"));
   EXPECT_EQ(error_with<std::uint32_t>(20, 32), refused("digest bits", "32"));
   EXPECT_EQ(error_with<std::uint64_t>(64, 48), refused("payload bytes", "48"));
-  EXPECT_EQ(error_with<std::uint32_t>(80, 3), refused("compression", "3"));
+  EXPECT_EQ(error_with<std::uint32_t>(80, 4), refused("compression", "4"));
   EXPECT_EQ(error_with<std::uint32_t>(84, 13), refused("chunk size", "13"));
   EXPECT_EQ(error_with<std::uint8_t>(168, 1), refused("reserved bytes", "1"));
   EXPECT_EQ(error_with<std::uint8_t>(247, 1), refused("reserved bytes", "1"));
@@ -206,7 +206,7 @@ TEST(Header, OtherFilesAreShownByTheirFirstBytes) {
   EXPECT_EQ(said("\x28\xb5\x2f\xfd and so on"), "\"(\\xb5/\\xfd and so \" (zstd: unpack it first)");
   EXPECT_EQ(said("\x7f"
                  "ELF\x02\x01\x01 123456"),
-            "\"\\x7fELF\\x02\\x01\\x01 1234\"");
+            "\"\\x7fELF\\x02\\x01\\x01 1234\" (a program)");
   EXPECT_EQ(said("\x89"
                  "BLMY\n\x1a  123456"),
             "\"\\x89BLMY\\x0a\\x1a  123\" (a filter that was copied as text: copy it as binary)");

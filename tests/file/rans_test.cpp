@@ -184,7 +184,7 @@ TEST(Rans, TheBytesAreFrozen) {
   EXPECT_EQ(xxh3{}(by_bits.data(), by_bits.size()), 0x96f94fb1b66c958cULL);
   const bytes by_byte = coded(random_counters(2000));
   EXPECT_EQ(by_byte[0], std::byte{2});
-  EXPECT_EQ(xxh3{}(by_byte.data(), by_byte.size()), 0x0ULL);
+  EXPECT_EQ(xxh3{}(by_byte.data(), by_byte.size()), 0x22d36cc47fbf72ffULL);
 }
 
 }  // namespace
