@@ -224,6 +224,6 @@ class any_filter {
 
 }  // namespace bloomery
 
-#ifndef BLOOMERY_ANY_FILTER_LINKED
+#if !defined(BLOOMERY_ANY_FILTER_LINKED) && !defined(BLOOMERY_ANY_FILTER_LATER)
 #include <bloomery/any_filter_models.hpp>
 #endif

@@ -6,6 +6,10 @@
 //     auto any = bloomery::any_filter::own(std::move(chain), hash.spec());
 #pragma once
 
+// any_filter.hpp ends with what is built on this header: that comes behind it, whichever of them a program includes first.
+#ifndef BLOOMERY_ANY_FILTER_LINKED
+#define BLOOMERY_ANY_FILTER_LATER
+#endif
 #include <bloomery/any_filter.hpp>
 #include <bloomery/kinds/batch.hpp>
 
@@ -260,3 +264,8 @@ result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
 }
 
 }  // namespace bloomery
+
+#ifdef BLOOMERY_ANY_FILTER_LATER
+#undef BLOOMERY_ANY_FILTER_LATER
+#include <bloomery/any_filter_models.hpp>
+#endif
