@@ -287,13 +287,15 @@ TYPED_TEST(ShardedConcurrent, NoInsertIsLostByManyWritersAndReaders) {
 
 TYPED_TEST(ShardedConcurrent, EqualKeysOfAllThreadsAreThere) {
   constexpr std::uint64_t keys = 3000;
-  // Copies of a key share few places, so that a kind with an end is full before it is full of distinct keys.
-  auto filter = make<TypeParam>(2 * keys * thread_count, 3);
+  auto filter = make<TypeParam>(keys * thread_count, 3);
   const auto digests = digests_from(0, keys);
   std::atomic<std::uint64_t> refused = 0;
   on_threads([&](unsigned /*id*/) { refused += filter.insert_batch(view(digests)).refused; });
-  EXPECT_EQ(refused.load(), 0U);
-  EXPECT_EQ(hits(filter, digests), keys);
+  // Copies of a key share few places of a kind with an end, and take them from other keys. What is not there was refused
+  // by every thread, and each said so.
+  const std::uint64_t missing = keys - hits(filter, digests);
+  EXPECT_LE(thread_count * missing, refused.load());
+  if (!bounded_kind<TypeParam>) EXPECT_EQ(refused.load(), 0U);
 }
 
 TEST(ShardedConcurrentErase, OtherThreadsKeysStay) {
