@@ -185,7 +185,7 @@ json as_json(const race_row& row, const race_size& size) {
   };
   together("absent_batch", row.ask_threads);
   together("add", row.add_threads);
-  if (row.add_parallel > 0) out["threads"]["add_parallel"] = rounded(row.add_parallel);
+  together("add_parallel", row.add_parallel);
   return out;
 }
 

@@ -29,7 +29,7 @@ struct entry {
   rate_count absent{};
   thread_figures ask_threads{};
   thread_figures add_threads{};
-  double add_parallel = 0;
+  thread_figures add_parallel{};
 };
 
 void nothing(std::uint64_t /*keys*/) {}
@@ -129,22 +129,27 @@ thread_figures add_together(entry& of, const race_size& size, crew& threads) {
           .all = ns_per_key(low_percentile(std::move(all)), in_round)};
 }
 
-// The same with one call that has threads of its own, with as many keys as a program has that builds a filter.
-double add_in_parallel(entry& of, const race_size& size, unsigned threads) {
+// The same with one call that has threads of its own, with as many keys as a program has that builds a filter; `one` is the
+// same call with one thread.
+thread_figures add_in_parallel(entry& of, const race_size& size, unsigned threads) {
   constexpr std::uint64_t rounds = 10;
   constexpr std::uint64_t most = 1'000'000;
   const auto in_round =
       static_cast<std::size_t>(std::clamp(size.keys, std::uint64_t{thread_keys::keys} * threads, most));
   const auto feed = feed_of(*size.type, size.keys);
   of.each.start_fill();
-  std::vector<double> times;
-  for (std::uint64_t round = 0; round < rounds; ++round) {
+  std::vector<double> one;
+  std::vector<double> all;
+  for (std::uint64_t round = 0; round < 2 * rounds; ++round) {
     const key_block keys = feed->present(of.each.fill(), round * in_round % size.keys, in_round);
     bool done = false;
-    times.push_back(seconds_of([&] { done = of.each.subject().add_parallel(keys, threads); }));
-    if (!done) return 0;
+    const bool alone = round % 2 != 0;
+    const double seconds = seconds_of([&] { done = of.each.subject().add_parallel(keys, alone ? 1 : threads); });
+    if (!done) return {};
+    (alone ? one : all).push_back(seconds);
   }
-  return ns_per_key(low_percentile(std::move(times)), in_round);
+  return {.one = ns_per_key(low_percentile(std::move(one)), in_round),
+          .all = ns_per_key(low_percentile(std::move(all)), in_round)};
 }
 
 // By turns, too: what disturbs one processor for some seconds would else decide about a contender. The look-ups first, as

@@ -36,9 +36,9 @@ struct race_row {
   const offer* of = nullptr;
   bool batches = false;
   case_figures figures{};
-  thread_figures ask_threads{};  // absent keys in batches
-  thread_figures add_threads{};  // one in batches, all into the same filter at once
-  double add_parallel = 0;       // ns per key of one call with as many threads; 0: there is none
+  thread_figures ask_threads{};   // absent keys in batches
+  thread_figures add_threads{};   // one in batches, all into the same filter at once
+  thread_figures add_parallel{};  // one call with one thread, and with as many
 };
 
 struct group_result {
