@@ -4,7 +4,8 @@
 // then tests them and keeps the keys whose bits are set (by arithmetic, not by a branch that would be guessed wrong every
 // other time). The first waves take two probes, and what is left after them is likely present and takes the rest. So
 // absent keys cost little more than the two lines that they need on average and present ones all k, and nobody knows
-// beforehand which they are. A filter in the caches does without sending: the processor overlaps the loads by itself.
+// beforehand which they are. A filter in the caches does without sending, because the processor overlaps the loads by
+// itself, and without lists of what is stored and read again between waves, which would cost more than the loads.
 // An insert needs all its lines: they are sent for some keys ahead, and keys are inserted in their order, so that what
 // counts as new is the same as one by one.
 //
@@ -71,18 +72,14 @@ struct bloom_keys {
     }
   }
 
-  // Tests the next probes of the keys that are left; those whose bits are all set move to the front and stay. Far:
-  // lines are sent for `ahead` keys ahead.
-  template <bool Far, class View>
+  // Tests the next probes of the keys that are left; those whose bits are all set move to the front and stay. Lines
+  // are sent for `ahead` keys ahead.
+  template <class View>
   void test(const View view, unsigned probes, std::size_t ahead) noexcept {
-    if constexpr (Far) {
-      for (std::size_t n = 0; n < ahead && n < count; ++n) send_for(view, n, probes);
-    }
+    for (std::size_t n = 0; n < ahead && n < count; ++n) send_for(view, n, probes);
     std::size_t kept = 0;
     for (std::size_t n = 0; n < count; ++n) {
-      if constexpr (Far) {
-        if (n + ahead < count) send_for(view, n + ahead, probes);
-      }
+      if (n + ahead < count) send_for(view, n + ahead, probes);
       const std::uint16_t key = left[n];
       const std::uint64_t add = add_of(key);
       std::uint64_t next = x[key];
@@ -99,10 +96,10 @@ struct bloom_keys {
   }
 };
 
-template <class Digest, bool Far, class View, class Next>
-void bloom_ask_all(const View view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+template <class Digest, class View, class Next>
+void bloom_ask_far(const View view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
   constexpr std::size_t group = bloom_keys<Digest>::group;
-  constexpr unsigned careful = Far ? 4 : 2;  // so many probes are made two at a time
+  constexpr unsigned careful = 4;  // so many probes are made two at a time
   std::array<Digest, group> room;
   bloom_keys<Digest> keys;
   for (std::size_t first = 0; first < count; first += group) {
@@ -121,7 +118,7 @@ void bloom_ask_all(const View view, std::size_t count, Next& next, std::uint64_t
     for (unsigned done = 0; done < view.hashes && keys.count != 0;) {
       const unsigned wish = done < careful ? 2 : view.hashes;
       const unsigned probes = wish < view.hashes - done ? wish : view.hashes - done;
-      keys.template test<Far>(view, probes, bloom_lines_ahead / probes);
+      keys.test(view, probes, bloom_lines_ahead / probes);
       done += probes;
     }
     for (std::size_t word = 0; word < (size + 63) / 64; ++word) mask[first / 64 + word] = 0;
@@ -131,11 +128,76 @@ void bloom_ask_all(const View view, std::size_t count, Next& next, std::uint64_t
   }
 }
 
+// Whether the bits of so many probes are all set, beginning at x: 1 or 0.
+template <class View>
+std::uint64_t bloom_all_set(const View& view, std::uint64_t x, std::uint64_t add, unsigned probes) noexcept {
+  std::uint64_t all = 1;
+  for (unsigned i = 0; i < probes; ++i) {
+    all &= view.bit(fast_range(x, view.bits));
+    x = x * bloom_step::multiplier + add;
+  }
+  return all;
+}
+
+inline constexpr unsigned bloom_first_probes = 2;
+
+// The probes after the first ones, of up to 64 keys: a bit for each key that passes them. A number of probes that the
+// compiler knows is worth a sixth.
+template <unsigned Probes, class Digest, class View>
+std::uint64_t bloom_ask_rest(const View view, const Digest* digests, const std::uint8_t* left, std::size_t count,
+                             unsigned probes) noexcept {
+  std::uint64_t answers = 0;
+  for (std::size_t n = 0; n < count; ++n) {
+    const std::uint64_t add = bloom_step::add(digests[left[n]]);
+    std::uint64_t x = bloom_step::start(digests[left[n]]);
+    for (unsigned i = 0; i < bloom_first_probes; ++i) x = x * bloom_step::multiplier + add;
+    answers |= bloom_all_set(view, x, add, Probes != 0 ? Probes : probes) << left[n];
+  }
+  return answers;
+}
+template <class Digest, class View>
+auto bloom_rest_function(unsigned probes) noexcept {
+  switch (probes) {
+    case 4:
+      return bloom_ask_rest<4, Digest, View>;
+    case 5:
+      return bloom_ask_rest<5, Digest, View>;
+    case 6:
+      return bloom_ask_rest<6, Digest, View>;
+    case 7:
+      return bloom_ask_rest<7, Digest, View>;
+    case 8:
+      return bloom_ask_rest<8, Digest, View>;
+    default:
+      return bloom_ask_rest<0, Digest, View>;
+  }
+}
+
+template <class Digest, class View, class Next>
+void bloom_ask_near(const View view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+  constexpr std::size_t group = 64;
+  const unsigned first_probes = view.hashes < bloom_first_probes ? view.hashes : bloom_first_probes;
+  const unsigned probes = view.hashes - first_probes;
+  const auto ask_rest = bloom_rest_function<Digest, View>(probes);
+  std::array<Digest, group> room;
+  std::array<std::uint8_t, group> left;
+  for (std::size_t first = 0; first < count; first += group) {
+    const std::size_t size = count - first < group ? count - first : group;
+    const Digest* digests = next(first, size, room.data());
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < size; ++i) {
+      left[kept] = static_cast<std::uint8_t>(i);
+      kept += bloom_all_set(view, bloom_step::start(digests[i]), bloom_step::add(digests[i]), first_probes);
+    }
+    mask[first / group] = ask_rest(view, digests, left.data(), kept, probes);
+  }
+}
+
 // `next` gives digests as stream_kind says. A view is a bloom_view, or what has its members: other cells than bits.
 template <class Digest, class View, class Next>
 void bloom_ask(const View& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
-  if (view.size_bytes() <= near_bytes) return bloom_ask_all<Digest, false>(view, count, next, mask);
-  bloom_ask_all<Digest, true>(view, count, next, mask);
+  if (view.size_bytes() <= near_bytes) return bloom_ask_near<Digest>(view, count, next, mask);
+  bloom_ask_far<Digest>(view, count, next, mask);
 }
 
 // How many of the digests set a bit that was clear.
