@@ -132,8 +132,8 @@ thread_figures add_together(entry& of, const race_size& size, crew& threads) {
 // The same with one call that has threads of its own, with as many keys as a program has that builds a filter; `one` is the
 // same call with one thread.
 thread_figures add_in_parallel(entry& of, const race_size& size, unsigned threads) {
-  constexpr std::uint64_t rounds = 10;
-  constexpr std::uint64_t most = 1'000'000;
+  constexpr std::uint64_t rounds = 5;
+  constexpr std::uint64_t most = 4'000'000;
   const auto in_round =
       static_cast<std::size_t>(std::clamp(size.keys, std::uint64_t{thread_keys::keys} * threads, most));
   const auto feed = feed_of(*size.type, size.keys);
