@@ -338,6 +338,37 @@ std::vector<std::byte> bytes_of(const growing& filter) {
   return bytes;
 }
 
+// A code that was spilled is only found when its page says that it may be there: in the filter that was filled, in its copy and in what
+// a file gave.
+TEST(GrowingBytes, SpilledKeysAreFoundInWhatWasLoadedAndInCopies) {
+  auto filter = make_growing({.keys = 1000, .fpr = 0.01});
+  digest_source digests(5);
+  std::vector<std::uint64_t> keys = digests.take(20'000);
+  for (std::uint64_t i = 0; i < 200; ++i) {  // more than a line has slots, in each of six lines
+    for (std::uint64_t line = 0; line < 6; ++line) keys.push_back((digests() >> 24U) | line << 56U);
+  }
+  filter.insert_batch(keys);
+  ASSERT_GT(filter.spilled(), 200U);
+  const auto loaded = growing::deserialize(filter.shape(), bytes_of(filter));
+  const auto copy = filter.clone();
+  ASSERT_TRUE(loaded && copy);
+  for (const growing* each : {&std::as_const(filter), &*loaded, &*copy}) {
+    std::vector<std::uint64_t> mask(mask_words(keys.size()));
+    each->may_contain_batch(keys, mask);
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      ASSERT_TRUE(each->may_contain(keys[i])) << i;
+      ASSERT_EQ(mask[i / 64] >> (i % 64) & 1U, 1U) << i;
+    }
+  }
+  // Those that are left are found while others of their page are erased, and all are gone in the end.
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    ASSERT_TRUE(filter.may_contain(keys[i])) << i;
+    ASSERT_TRUE(filter.erase(keys[i])) << i;
+  }
+  EXPECT_EQ(filter.spilled(), 0U);
+  EXPECT_EQ(filter.occurrences(), 0U);
+}
+
 TEST(GrowingBytes, LeadBackToTheSameFilterAndTheSameBytes) {
   for (const std::string_view layout : {"slots16", "slots24", "slots32"}) {
     for (const std::string_view mode : {"multiset", "set"}) {

@@ -206,7 +206,7 @@ growing_split_counts growing_split(const std::byte* line, std::byte* even, std::
 // written behind the page. A batch sends for that, then for what it leads to (send_for), and asks last.
 struct growing_beyond {
   bool (*holds)(growing_page page, std::uint64_t digest) noexcept = nullptr;
-  void (*send_for)(growing_page page) noexcept = nullptr;
+  void (*send_for)(growing_page page, std::uint64_t digest) noexcept = nullptr;
 };
 
 }  // namespace bloomery::kernels

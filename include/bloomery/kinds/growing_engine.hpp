@@ -99,11 +99,13 @@ struct growing_engine {
   }
   static bool spill_holds(kernels::growing_page page, std::uint64_t digest) noexcept {
     const growing_page_notes& notes = growing_pages::notes_of(static_cast<const std::byte*>(page.pointer()));
-    return growing_spill::longest_match(notes, digest, page.tag() + kernels::growing_line_bits) != notes.spilled;
+    return growing_spill::may_hold(notes, digest) &&
+           growing_spill::longest_match(notes, digest, page.tag() + kernels::growing_line_bits) != notes.spilled;
   }
   // All of it: few entries as a rule, four to a line.
-  static void send_for_spill(kernels::growing_page page) noexcept {
+  static void send_for_spill(kernels::growing_page page, std::uint64_t digest) noexcept {
     const growing_page_notes& notes = growing_pages::notes_of(static_cast<const std::byte*>(page.pointer()));
+    if (!growing_spill::may_hold(notes, digest)) return;
     for (std::uint32_t i = 0; i < notes.spilled && i < 16; i += 4) __builtin_prefetch(notes.spill + i);
   }
   static std::uint64_t covers(lane slot, unsigned depth) noexcept {
@@ -205,8 +207,8 @@ bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, ke
   const growing_page_notes before = notes;
   state.slots_used -= before.used;
   growing_page_notes& upper_notes = growing_pages::notes_of(upper);
-  notes = {spills.spill[0], 0, spills.room[0], 0, 0, 0};
-  upper_notes = {spills.spill[1], 0, spills.room[1], 0, 0, 0};
+  notes = {spills.spill[0], 0, spills.room[0], 0, 0, 0, 0};
+  upper_notes = {spills.spill[1], 0, spills.room[1], 0, 0, 0, 0};
   const auto split_line = [&](unsigned line, std::byte* to, growing_page_notes& counts) {
     std::byte* even = line_at(to, 2 * (line & 31U));
     const auto made = kernels::growing_split<Slots>(line_at(lower, line), even, even + kernels::growing_line_bytes);

@@ -30,6 +30,7 @@ struct growing_page_notes {
   std::uint32_t short_spilled;  // entries that are not whole digests
   std::uint32_t used;           // slots
   std::uint32_t voids;          // slots
+  std::uint64_t spill_marks;    // says of most digests that no code of the spill matches: see growing_spill::may_hold
 };
 static_assert(sizeof(growing_page_notes) <= kernels::growing_line_bytes);
 

@@ -15,6 +15,16 @@ class growing_spill {
   growing_spill(growing_pages& pages, std::byte* page) noexcept
       : pages_(pages), notes_(growing_pages::notes_of(page)) {}
 
+  // A bit of the digest's low end, which neither pages nor lines nor slots come to: almost all look-ups that a full line does not
+  // settle are settled here, without the spill. Never false for a digest that a code matches. A code that was removed leaves its bit
+  // until no code is left.
+  static bool may_hold(const growing_page_notes& notes, std::uint64_t digest) noexcept {
+    return (notes.spill_marks & mark_of(digest)) != 0;
+  }
+  static void mark(growing_page_notes& notes, std::uint64_t code) noexcept {
+    notes.spill_marks |= is_short(code) ? ~std::uint64_t{0} : mark_of(code);
+  }
+
   // The first entry whose code is not below this one.
   static std::uint32_t lower_bound(const growing_page_notes& notes, std::uint64_t code) noexcept {
     if (notes.spilled == 0) return 0;
@@ -67,6 +77,7 @@ class growing_spill {
     std::memmove(notes_.spill + at + 1, notes_.spill + at, (notes_.spilled - at) * sizeof(growing_spilled));
     notes_.spill[at] = {code, count};
     ++notes_.spilled;
+    mark(notes_, code);
     notes_.short_spilled += is_short(code) ? 1U : 0U;
     return true;
   }
@@ -75,11 +86,15 @@ class growing_spill {
     if (--notes_.spill[at].count != 0) return;
     notes_.short_spilled -= is_short(notes_.spill[at].code) ? 1U : 0U;
     --notes_.spilled;
+    if (notes_.spilled == 0) notes_.spill_marks = 0;
     std::memmove(notes_.spill + at, notes_.spill + at + 1, (notes_.spilled - at) * sizeof(growing_spilled));
   }
   static bool is_short(std::uint64_t code) noexcept { return (code & 1U) == 0; }
 
  private:
+  // A code of a whole digest is the digest with its lowest bit set.
+  static std::uint64_t mark_of(std::uint64_t digest) noexcept { return std::uint64_t{1} << ((digest >> 1U) % 64); }
+
   growing_pages& pages_;
   growing_page_notes& notes_;
 };

@@ -163,6 +163,7 @@ result<void> growing_stored<Slots>::read_spill(growing_state& state, std::uint64
     }
     notes.spill[notes.spilled++] = {code, count};
     notes.short_spilled += growing_spill::is_short(code) ? 1U : 0U;
+    growing_spill::mark(notes, code);
     state.spilled += count;
     state.covered += static_cast<uint128>(kernels::growing_covers(code)) * count;
     before = code;
