@@ -11,6 +11,7 @@
 
 #include "formats/support.hpp"
 #include "src/formats/crc32c.hpp"
+#include "src/formats/leveldb.hpp"
 
 namespace bloomery {
 namespace {
@@ -125,6 +126,23 @@ TEST(Leveldb, SizesByRateAndMemory) {
   EXPECT_FALSE(form.plan({.keys = 100, .bits_per_key = 9.5}, {}));
   EXPECT_FALSE(form.plan({.keys = 100, .hashes = 31, .bits_per_key = 10}, {}));
   EXPECT_FALSE(form.plan({.keys = std::uint64_t{1} << 31U, .bits_per_key = 1}, {}));
+}
+
+// The formula is far too low for filters of a few keys, and right for others.
+TEST(Leveldb, TheRateOfSmallFiltersIsTheMeasuredOne) {
+  std::mt19937_64 random(5);
+  const auto probes = random_keys(random, 60'000);
+  for (const char* name :
+       {"bpk44_n1", "bpk50_n1", "bpk44_n2", "bpk10_n1", "bpk10_n7", "bpk1_n7", "bpk10_n100", "bpk10_n1000"}) {
+    const auto opened = open_leveldb(leveldb_file(std::string(name) + ".bin"));
+    ASSERT_TRUE(opened);
+    const auto answers = ask(opened->filter, probes);
+    const double measured = static_cast<double>(std::count(answers.begin(), answers.end(), true)) / 60'000;
+    EXPECT_NEAR(opened->filter.stats()->fpr_now, measured, 0.0015 + 0.15 * measured) << name;
+  }
+  const auto one = open_leveldb(leveldb_file("bpk44_n1.bin"));
+  ASSERT_TRUE(one);
+  EXPECT_GT(one->filter.stats()->fpr_now, 0.01);
 }
 
 TEST(Leveldb, HasNoSignature) {
@@ -355,6 +373,23 @@ TEST(LeveldbTable, WhatCannotBeUnderstoodRefutesNoKey) {
       << "data in a window that has no filter";
   EXPECT_FALSE(any_key({.data = std::string(2500, 'd'), .filters = no_bits + le32(0) + le32(9) + lg}));
   EXPECT_FALSE(any_key({.filters = no_bits + le32(0) + le32(9) + "\xff"}));
+}
+
+// Windows without a filter cost two bytes a thousand: a small file has millions, and each key that is asked goes through all.
+TEST(LeveldbTable, MillionsOfEmptyFiltersAreCountedInBoundedTime) {
+  std::uint64_t before = formats::leveldb::samples_of(0);
+  EXPECT_EQ(before, formats::leveldb::samples_of(1000)) << "an ordinary table";
+  for (std::uint64_t filters = 1; filters < std::uint64_t{1} << 40U; filters = filters * 3 + 1) {
+    const std::uint64_t samples = formats::leveldb::samples_of(filters);
+    EXPECT_LE(samples, before);
+    EXPECT_LE(samples * filters, std::uint64_t{1} << 27U);
+    before = samples;
+  }
+  const auto opened = open_text(hand_made{.filters = std::string(4'000'000, '\0') + le32(0) + "\x0b"}.file());
+  ASSERT_TRUE(opened) << describe(opened.error()).view();
+  EXPECT_EQ(number_of(*opened, "filters"), "1000000");
+  EXPECT_EQ(number_of(*opened, "empty filters"), "1000000");
+  EXPECT_EQ(opened->filter.stats()->fpr_now, 0.0);
 }
 
 TEST(LeveldbTable, ItsFiltersAreFoundByName) {

@@ -368,10 +368,44 @@ TEST(RedisBloom, OldEncodingsOfTheDumpAreRead) {
     for (const bool present : ask(opened->filter, keys)) EXPECT_TRUE(present);
     EXPECT_LT(opened->filter.stats()->fpr_now, 0.02);
     EXPECT_EQ(opened->filter.describe()[2].number, version >= 4 ? 3U : 2U);
-    // What RedisBloom would refuse is not written.
+    // The oldest has links that no header of SCANDUMP holds.
     memory_sink sink;
     EXPECT_EQ(formats::save_to(opened->filter, redisbloom(), byte_sink(sink)).has_value(), version != 0);
+    EXPECT_EQ(opened->written.form, "dump");
   }
+}
+
+TEST(RedisBloom, TheOldestEncodingIsWrittenAsItIs) {
+  const auto keys = redis_keys(60);
+  std::string value = module_head('\0');
+  for (const unsigned number : {30U, 1U, 40U}) put_number(value, number);
+  put_real(value, 0.01);
+  put_number(value, 7);
+  put_real(value, bits_per_key_of(0.01));
+  value += std::string("\x05\x30", 2) + bits_by_hand(48, 383, 7, {keys.begin(), keys.begin() + 30}, false);
+  put_number(value, 30);
+  value += '\0';
+  const auto opened = open_text(sealed(value), {.in_memory = true});
+  ASSERT_TRUE(opened) << describe(opened.error()).view();
+  const auto footless = [](const std::string& file) { return file.substr(0, file.size() - 10); };  // version, checksum
+  const auto saved = [](const any_filter& filter, const formats::format_options& form) {
+    memory_sink sink;
+    const auto done = formats::save_to(filter, redisbloom(), byte_sink(sink), {}, form);
+    return done ? std::string(reinterpret_cast<const char*>(sink.bytes().data()), sink.bytes().size())
+                : std::string(describe(done.error()).view());
+  };
+  EXPECT_TRUE(footless(saved(opened->filter, as_dump)) == value);
+  EXPECT_NE(saved(opened->filter, {}).find("use --form dump"), std::string::npos);
+  // More keys, up to its capacity.
+  auto fuller = opened->filter.clone();
+  ASSERT_TRUE(fuller);
+  EXPECT_GE(insert(*fuller, {keys.begin() + 30, keys.begin() + 38}), 7U);
+  const auto again = open_text(saved(*fuller, as_dump));
+  ASSERT_TRUE(again) << describe(again.error()).view();
+  EXPECT_TRUE(again->filter == *fuller);
+  // The next link is one of a newer release, as in the product: there is no encoding for both.
+  insert(*fuller, keys);
+  EXPECT_NE(saved(*fuller, as_dump).find("which no encoding holds together"), std::string::npos);
 }
 
 TEST(RedisBloom, OldEncodingsOfCuckooFiltersAreRead) {
