@@ -373,6 +373,41 @@ TEST(LeveldbTable, WhatCannotBeUnderstoodRefutesNoKey) {
       << "data in a window that has no filter";
   EXPECT_FALSE(any_key({.data = std::string(2500, 'd'), .filters = no_bits + le32(0) + le32(9) + lg}));
   EXPECT_FALSE(any_key({.filters = no_bits + le32(0) + le32(9) + "\xff"}));
+  // Offsets that begin where they end, or behind that, are none.
+  for (const std::uint32_t array_offset : {14U, 15U, 17U, 18U, 0xffffffffU}) {
+    const auto opened = open_text(hand_made{.filters = no_bits + le32(0) + le32(array_offset) + lg}.file());
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(number_of(*opened, "filters"), "0") << array_offset;
+  }
+}
+
+// Places whose sum is beyond 64 bits are outside of the file, too.
+TEST(LeveldbTable, BlocksOutsideOfTheFileAreRefused) {
+  const std::string block = with_trailer(std::string(100, 'x'));
+  const auto refused = [](const std::string& file) {
+    const auto opened = open_text(file);
+    return !opened && describe(opened.error()).view().find("outside of the file") != std::string_view::npos;
+  };
+  const auto footer = [](std::uint64_t offset, std::uint64_t size) {
+    std::string out = varint(offset) + varint(size) + varint(0) + varint(0);
+    out.resize(40, '\0');
+    return out + std::string("\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
+  };
+  for (const auto& [offset, size] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 101},
+                                                                                         {101, 0},
+                                                                                         {106, 0},
+                                                                                         {0, ~0ULL},
+                                                                                         {~0ULL, 0},
+                                                                                         {~0ULL - 9, 20},
+                                                                                         {20, ~0ULL - 9},
+                                                                                         {1ULL << 63U, 1ULL << 63U}}) {
+    EXPECT_TRUE(refused(block + footer(offset, size))) << offset << " " << size;
+    if (offset < 1000) continue;
+    // The same of the filter block.
+    const std::string meta =
+        entry(0, "filter.leveldb.BuiltinBloomFilter2", varint(offset) + varint(size)) + le32(0) + le32(1);
+    EXPECT_TRUE(refused(block + with_trailer(meta) + footer(block.size(), meta.size()))) << offset << " " << size;
+  }
 }
 
 // Windows without a filter cost two bytes a thousand: a small file has millions, and each key that is asked goes through all.

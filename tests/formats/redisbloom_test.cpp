@@ -408,6 +408,64 @@ TEST(RedisBloom, TheOldestEncodingIsWrittenAsItIs) {
   EXPECT_NE(saved(*fuller, as_dump).find("which no encoding holds together"), std::string::npos);
 }
 
+// The checksum is right, so that nothing else refuses them.
+TEST(RedisBloom, SizesInADumpAreCheckedBeforeAnythingIsAllocated) {
+  const auto wide = [](std::string& to, std::uint64_t value) {
+    to += "\x02\x81";
+    for (unsigned i = 0; i < 8; ++i) to += static_cast<char>(value >> (56 - 8 * i));
+  };
+  const auto asked = [](const std::string& file) {
+    std::uint64_t most = 0;
+    const memory_hooks counted{
+        .allocate = [](void* largest, std::size_t size, std::size_t alignment) -> void* {
+          auto& so_far = *static_cast<std::uint64_t*>(largest);
+          so_far = std::max<std::uint64_t>(so_far, size);
+          return size > 1U << 20U ? nullptr : default_memory().allocate(nullptr, size, alignment);
+        },
+        .release = [](void* /*largest*/, void* memory, std::size_t size,
+                      std::size_t alignment) { default_memory().release(nullptr, memory, size, alignment); },
+        .context = &most};
+    auto buffer = aligned_buffer::make(file.size(), "a test", &counted);
+    EXPECT_TRUE(buffer);
+    std::memcpy(buffer->data(), file.data(), file.size());
+    most = 0;
+    EXPECT_FALSE(formats::open_bytes({std::move(*buffer), file.size()}, {.from = "redisbloom"}));
+    return most;
+  };
+  for (const std::uint64_t links : {1'000ULL, 60'000ULL, 1ULL << 32U, 1ULL << 57U, ~0ULL}) {
+    std::string bloom = module_head(4);
+    put_number(bloom, 0);
+    wide(bloom, links);
+    put_number(bloom, 5);
+    put_number(bloom, 2);
+    EXPECT_LE(asked(sealed(bloom + std::string(200, '\0'))), 1000U) << links;
+    std::string cuckoos = module_head(4, true);
+    wide(cuckoos, links);
+    for (const unsigned number : {1U, 0U, 0U, 2U, 20U, 1U}) put_number(cuckoos, number);
+    EXPECT_LE(asked(sealed(cuckoos + std::string(200, '\0'))), 1000U) << links;
+  }
+  // A packed string of six bytes that says it is a gigabyte, as the only link says, too.
+  std::string packed = module_head(4);
+  for (const unsigned number : {0U, 1U, 5U, 2U, 40U}) put_number(packed, number);
+  put_real(packed, 0.01);
+  put_number(packed, 7);
+  put_real(packed, bits_per_key_of(0.01));
+  wide(packed, std::uint64_t{1} << 33U);
+  put_number(packed, 0);
+  packed += std::string("\x05\xc3\x06\x80\x40\0\0\0\0a\xe0\xff\0\0", 14);
+  put_number(packed, 0);
+  EXPECT_LE(asked(sealed(packed + '\0')), 1000U);
+}
+
+// Its own numbers must agree: a file of something else may pass every other check.
+TEST(RedisBloom, AChainIsToldByTheBitsPerKeyOfItsRate) {
+  plain_link link = link_of(144, 100, 0.005, 0);
+  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {link})));
+  link.bits_per_key += 0.01;
+  EXPECT_FALSE(open_text(chain_bytes(0, 5, 2, {link})));
+  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {link}), {.from = "redisbloom"}));
+}
+
 TEST(RedisBloom, OldEncodingsOfCuckooFiltersAreRead) {
   const std::string slots = scandump_of("cf_default_1024").substr(38);
   std::string value = module_head('\3', true);
@@ -465,6 +523,22 @@ TEST(RedisBloom, PackedStringsAreWhole) {
       EXPECT_EQ(packer->pack(in, little), 0U);
     }
   }
+}
+
+TEST(RedisBloom, PiecesOfAPackedStringLieInWhatIsUnpackedAlready) {
+  const auto unpacks = [](std::initializer_list<unsigned> packed, std::size_t size) {
+    std::vector<std::byte> in;
+    for (const unsigned byte : packed) in.push_back(static_cast<std::byte>(byte));
+    std::vector<std::byte> out(size);
+    return formats::lzf_unpack(in, out);
+  };
+  EXPECT_TRUE(unpacks({0, 'a', 0x20, 0}, 4)) << "three more of the byte before";
+  EXPECT_FALSE(unpacks({0, 'a', 0x20, 1}, 4)) << "from one byte before the first";
+  EXPECT_FALSE(unpacks({0x20, 0}, 3)) << "of nothing";
+  EXPECT_FALSE(unpacks({0, 'a', 0x3f, 0xff}, 4));
+  EXPECT_FALSE(unpacks({0, 'a', 0x20}, 4)) << "cut off";
+  EXPECT_FALSE(unpacks({0, 'a', 0xe0}, 4));
+  EXPECT_FALSE(unpacks({2, 'a', 'b'}, 3));
 }
 
 // ---- what is refused -----------------------------------------------------------------------------------------------------
@@ -528,6 +602,13 @@ TEST(RedisBloom, ChecksWhatTheProductChecksOfCuckooFilters) {
   EXPECT_NE(with(36, 3, 2), "") << "growth is no power of two";
   EXPECT_NE(refusal_of(good.substr(0, good.size() - 1)), "");
   EXPECT_NE(refusal_of(good + "x"), "");
+  // Also of a filter that has not grown, whose size does not show it.
+  for (const char growth : {'\3', '\5', '\x64'}) {
+    std::string one = scandump_of("cf_default_1024");
+    ASSERT_EQ(refusal_of(one), "");
+    one[36] = growth;
+    EXPECT_NE(refusal_of(one), "");
+  }
 }
 
 TEST(RedisBloom, DumpsWithAWrongChecksumOrEncodingAreRefused) {
@@ -541,6 +622,13 @@ TEST(RedisBloom, DumpsWithAWrongChecksumOrEncodingAreRefused) {
   std::string newer = body;
   newer[9] = 5;
   EXPECT_NE(refusal_of(sealed(newer)).find("newer RedisBloom"), std::string::npos);
+  // The version of RDB: there are module values of this form since 8.
+  for (const std::uint16_t version : {std::uint16_t{7}, std::uint16_t{8}}) {
+    std::string other = body;
+    put(other, version);
+    put(other, formats::rdb::crc64(0, std::as_bytes(std::span(other))));
+    EXPECT_EQ(refusal_of(other).find("RDB version") != std::string::npos, version == 7);
+  }
   // With the right checksum, every cut and every changed byte of what is packed is an error or a filter that can be asked.
   for (std::size_t size = 10; size < body.size(); ++size) survives(sealed(body.substr(0, size)), "redisbloom");
   for (std::size_t at = 10; at < body.size(); ++at) {
