@@ -10,6 +10,14 @@
 
 namespace bloomery::cli {
 
+bool grows(const any_filter& filter) {
+  const kind_info& kind = filter.info();
+  if (!kind.grows || kind.fixed_mode.empty()) return kind.grows;
+  const named_values values = filter.describe();
+  return std::none_of(values.begin(), values.end(),
+                      [&](const named_value& value) { return value.name == "mode" && value.text == kind.fixed_mode; });
+}
+
 fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   constexpr double countable_fill = 0.9;
   const auto capacity = static_cast<double>(stats.capacity_keys);

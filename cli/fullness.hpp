@@ -22,6 +22,9 @@ struct fullness {
   bool overfull = false;
 };
 
+// Whether it takes any number of keys: its kind does, and it is not in the mode that does not.
+bool grows(const any_filter& filter);
+
 fullness fullness_of(const kind_info& kind, const filter_stats& stats);
 
 // "promised 1.00 %", or that nobody knows.

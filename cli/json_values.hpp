@@ -4,6 +4,8 @@
 #include <bloomery/any_filter.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/fullness.hpp"
+
 namespace bloomery::cli {
 
 // null where it is not known.
@@ -12,9 +14,9 @@ nlohmann::ordered_json known(bool is_known, const T& value) {
   return is_known ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
-// null for kinds that grow, and where the file does not say.
+// null for what grows, and where the file does not say.
 inline nlohmann::ordered_json capacity_of(const any_filter& filter, const filter_stats& stats) {
-  return known(stats.promise_known && !filter.info().grows, stats.capacity_keys);
+  return known(stats.promise_known && !grows(filter), stats.capacity_keys);
 }
 inline nlohmann::ordered_json promise_of(const filter_stats& stats) {
   return known(stats.promise_known, stats.promised_fpr);

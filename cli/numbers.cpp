@@ -240,7 +240,7 @@ std::string rate_text(double fpr) {
   if (!(fpr > 0.0)) return "0 %";
   if (fpr >= 0.5) return percent(fpr);
   const double one_in = 1.0 / fpr;
-  if (one_in < 1000) return fmt::format("{} (1 in {:.3g})", percent(fpr), one_in);
+  if (one_in < 1000 || one_in >= 1e21) return fmt::format("{} (1 in {:.3g})", percent(fpr), one_in);
   return fmt::format("{} (1 in {})", percent(fpr),
                      one_in < 1e6 ? with_commas(static_cast<std::uint64_t>(one_in + 0.5)) : human_count(one_in));
 }

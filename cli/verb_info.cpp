@@ -299,7 +299,7 @@ std::string as_text(const report& of, const painter& paint) {
     add_line(out, "covered now", covered_text(*of.stats.window));
   } else if (!of.stats.promise_known) {
     add_line(out, "capacity", "unknown: the file does not say");
-  } else if (!of.kind().grows && !of.kind().excludes) {
+  } else if (!grows(of.opened.filter) && !of.kind().excludes) {
     const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
   }

@@ -103,6 +103,7 @@ enum class certainty : std::uint8_t {
 struct sighting {
   certainty sure = certainty::no;
   std::uint64_t limit_bytes = no_limit;  // how long such a file is, as far as its header says; more is not read
+  std::uint64_t least_bytes = 0;         // how long it is at least: before it is unpacked, this is held against it
 };
 
 struct format {
@@ -110,8 +111,9 @@ struct format {
   std::string_view summary;  // one line for `bloomery formats`
   bool writes = false;       // all are read and asked
   bool merges = false;
-  bool gzip = false;   // the product packs whole files with gzip, too
-  bool parts = false;  // the product gives a filter in pieces; a file is all of them, one behind the other
+  bool gzip = false;    // the product packs whole files with gzip, too
+  bool by_end = false;  // what it is shows at its end: its first bytes refute nothing
+  bool parts = false;   // the product gives a filter in pieces; a file is all of them, one behind the other
   // The options of the tool that it takes beside sizes, by their names and separated by blanks: those of format_options, and
   // `mode`, `growth` of filter_params.
   std::string_view options{};

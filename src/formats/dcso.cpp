@@ -118,11 +118,14 @@ result<void> check(const header& h, std::optional<std::uint64_t> size_bytes) noe
 sighting look(const sight& seen) noexcept {
   if (seen.first.size() < header_bytes) return {};
   const header h = header::read(seen.first);
-  if (h.flags != 1 || !check(h, seen.size_bytes)) return {};
+  if (!check(h, seen.size_bytes)) return {};
+  const std::uint64_t least = header_bytes + h.bit_bytes();
+  if (h.flags != 1) return {certainty::weak, no_limit, least};
   const auto keys = static_cast<double>(h.capacity);
   const bool its_own = std::fabs(bits_of(keys, h.fpr) - static_cast<double>(h.bits)) <= 1.0 &&
                        std::fabs(hashes_of(keys, static_cast<double>(h.bits)) - static_cast<double>(h.hashes)) <= 1.0;
-  return {its_own ? certainty::signature : certainty::fits, no_limit};  // any data may stand behind the bits
+  // Any data may stand behind the bits.
+  return {its_own ? certainty::signature : certainty::fits, no_limit, least};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {

@@ -12,6 +12,7 @@
 //         std::uint64_t next() noexcept;                   // below bits.value()
 //       };
 //       static std::uint64_t byte_of(std::uint64_t bit);   // low_bits_first or big_endian_words
+//       static digest sample(std::uint64_t i);             // only where small filters match more often than their fill says
 //     };
 //
 // A digest of a weak hash (hash_info::weak) arrives finished with mix64, so that keys can be counted by it; unmix64 gives
@@ -278,8 +279,10 @@ class foreign_bloom final : public bloomery::detail::filter_model {
   }
   std::uint64_t insert_all(std::span<const digest> digests) noexcept;
   void ask_all(std::span<const digest> digests, std::span<std::uint64_t> mask) const noexcept;
+  [[nodiscard]] double measured_rate(double formula) const noexcept;
 
   static constexpr std::size_t group = 64;
+  static constexpr std::uint64_t sampled_bytes = 4096;  // larger ones differ from the formula by less than can be seen
   static constexpr std::uint64_t near_bytes = std::uint64_t{1} << 20U;  // so near that sending for it takes longer
 
   source_bytes source_;
@@ -297,8 +300,28 @@ result<filter_stats> foreign_bloom<Rule>::stats() const noexcept {
   stats.fill = shape_.bits == 0 ? 1.0 : static_cast<double>(set) / static_cast<double>(shape_.bits);
   stats.fpr_now = std::pow(stats.fill, static_cast<double>(shape_.hashes));
   stats.memory_bytes = shape_.size_bytes;
+  if constexpr (requires { Rule::sample(std::uint64_t{0}); }) {
+    if (shape_.size_bytes <= sampled_bytes) stats.fpr_now = measured_rate(stats.fpr_now);
+  }
   carried_.tell(stats);
   return stats;
+}
+
+// What keys by chance say of a rate that is too low, surely: by more than four times what it varies by.
+template <class Rule>
+double foreign_bloom<Rule>::measured_rate(double formula) const noexcept {
+  constexpr std::uint64_t samples = std::uint64_t{1} << 14U;
+  std::uint64_t found = 0;
+  for (std::uint64_t at = 0; at < samples; at += group) {
+    std::array<digest, group> digests{};
+    std::array<std::uint64_t, 1> mask{};
+    for (std::size_t i = 0; i < group; ++i) digests[i] = Rule::sample(at + i);
+    ask_all(digests, mask);
+    found += static_cast<std::uint64_t>(std::popcount(mask[0]));
+  }
+  const double expected = formula * static_cast<double>(samples);
+  const auto counted = static_cast<double>(found);
+  return counted > expected + 4.0 * std::sqrt(expected) + 4.0 ? counted / static_cast<double>(samples) : formula;
 }
 
 template <class Rule>

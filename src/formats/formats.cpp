@@ -1,6 +1,7 @@
 #include "src/formats/formats.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 #include "src/formats/gzip.hpp"
 
@@ -87,17 +88,86 @@ class looks {
   certainty best_ = certainty::no;
 };
 
+// What a file is by its end, where its beginning does not say. The filters of RocksDB end with five bytes: ff 00 k 00 00 of a
+// Bloom filter in lines of 64 bytes, fe, a seed and the number of blocks of a ribbon filter; before format version 5, k and the
+// number of lines, which is odd.
+std::string_view guess_by_end(const sight& seen) noexcept {
+  constexpr std::string_view filter = " (a filter of RocksDB, which is none of the formats)";
+  const bool all_seen = seen.size_bytes == seen.first.size();
+  if (all_seen && std::all_of(seen.first.begin(), seen.first.end(), [](std::byte b) { return b == std::byte{0}; })) {
+    return " (nothing but zeros)";
+  }
+  const auto last = seen.last;
+  if (!seen.size_bytes || last.size() < 8) return {};
+  const std::uint64_t magic = load_le<std::uint64_t>(last.data() + last.size() - 8);
+  for (const std::uint64_t known : {0x88e241b785f4cff7ULL, 0x8242229663bf9564ULL, 0x926789d0c5f17873ULL}) {
+    if (magic == known) return " (a table of RocksDB, which is none of the formats)";
+  }
+  const auto trailer = last.last(5);
+  const std::uint64_t size_bytes = *seen.size_bytes - trailer.size();
+  const auto k = std::to_integer<unsigned>(trailer[2]);
+  const std::uint64_t lines = load_le<std::uint32_t>(trailer.data() + 1);
+  if (trailer[0] == std::byte{0xff} && lines == k << 8U && k >= 1 && k <= 30 && size_bytes % 64 == 0) return filter;
+  if (trailer[0] == std::byte{0xfe} && size_bytes % 16 == 0) {
+    const std::uint64_t blocks = lines >> 8U;
+    if (blocks >= 2 && size_bytes / 16 >= blocks && size_bytes / 16 <= blocks * 32) return filter;
+  }
+  const bool odd_lines = lines % 2 == 1 && lines * 64 == size_bytes;
+  return odd_lines && trailer[0] >= std::byte{1} && trailer[0] <= std::byte{30} ? filter : std::string_view{};
+}
+
 // What the file looks like, and which formats it may be that take no signature.
 failure no_format(const sight& seen, const looks& all) noexcept {
   error_text what;
   what.append(bloomery::detail::not_a_filter(seen.first).value().text_view());
+  const bool known = !bloomery::detail::guess_of(seen.first).empty();
+  const std::string_view by_end = known ? std::string_view{} : guess_by_end(seen);
+  what.append(by_end);
   // What is well known to be something else is none of those.
-  if (all.best() == certainty::weak && bloomery::detail::guess_of(seen.first).empty()) {
+  if (all.best() == certainty::weak && !known && by_end.empty()) {
     what.append("; could be ");
     what.append(all.names(certainty::weak).view());
     what.append(": see --from");
   }
   return fail(errc::no_format, what.view());
+}
+
+// What is wrong with a file, if its first bytes show it: they are opened as if they were all, and that they are cut off
+// is no fault of theirs.
+result<void> check_front(const format& form, std::span<const std::byte> first) noexcept {
+  if (form.is_native()) {
+    const auto header = read_header_bytes(first);
+    if (!header && header.error().code != errc::truncated) return fail(header.error());
+    return {};
+  }
+  auto copy = source_bytes::make(first.size());
+  if (!copy) return fail(copy.error());
+  if (!first.empty()) std::memcpy(copy->writable().data(), first.data(), first.size());
+  const auto tried = form.open(std::move(*copy), {});
+  if (!tried && tried.error().code != errc::truncated) return fail(tried.error());
+  return {};
+}
+
+// A file that was packed whole. Its front is unpacked first; memory for the rest is taken when its header is one of this
+// format and so much can be packed in so few bytes.
+result<file_bytes> unpacked(const format& form, std::span<const std::byte> packed, const load_options& how) noexcept {
+  constexpr std::uint64_t most_behind_bytes = std::uint64_t{64} << 20U;  // behind what the header asks for
+  std::array<std::byte, sight_bytes> front{};
+  const auto first = std::span<const std::byte>(front).first(gunzip_front(packed, front));
+  if (first.size() > how.max_bytes) return bloomery::detail::over_limit(how.max_bytes);
+  if (first.size() < front.size()) return gunzip(packed, first.size(), how.memory);
+  const sighting found = form.look({first, {}, {}});
+  if (found.sure == certainty::no) {
+    if (auto usable = check_front(form, first); !usable) return fail(usable.error());
+  }
+  const std::uint64_t least = std::max<std::uint64_t>(found.least_bytes, first.size());
+  const auto size = gunzipped_bytes(packed, least);
+  if (!size) return bad_gzip();
+  if (*size > how.max_bytes) return bloomery::detail::over_limit(how.max_bytes);
+  if (*size - least > most_behind_bytes) {
+    return fail(errc::codec_failed, "it is damaged, or has more than 64 MiB behind the filter: unpack it first");
+  }
+  return gunzip(packed, *size, how.memory);
 }
 
 }  // namespace
@@ -152,7 +222,13 @@ result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string
     const auto form = find_or_fail(from);
     if (!form) return fail(form.error());
     const sighting found = look_at(**form, seen);
-    return found.sure == certainty::no ? no_limit : found.limit_bytes;
+    if (found.sure != certainty::no && found.limit_bytes != no_limit) return found.limit_bytes;
+    // What is none of this format is not read to its end, which it may not have.
+    const bool packed = (*form)->gzip && is_gzip(first);
+    if (found.sure == certainty::no && !(*form)->by_end && !packed) {
+      if (auto usable = check_front(**form, first); !usable) return fail(usable.error());
+    }
+    return no_limit;
   }
   const looks all(every_format, seen);
   // Without its size, a stream may still turn out to be what only fits.
@@ -164,9 +240,9 @@ result<opened> open_foreign(const format& form, source_bytes source, const open_
   const std::uint64_t size_bytes = source.bytes().size();
   std::uint32_t codec = codec_none;
   if (form.gzip && is_gzip(source.bytes())) {
-    auto unpacked = gunzip(source.bytes(), how.load.max_bytes, how.load.memory);
-    if (!unpacked) return fail(unpacked.error());
-    source = source_bytes(std::move(*unpacked));
+    auto whole = unpacked(form, source.bytes(), how.load);
+    if (!whole) return fail(whole.error());
+    source = source_bytes(std::move(*whole));
     codec = codec_gzip;
   }
   const format_options written{.form = form.form_of == nullptr ? std::string_view{} : form.form_of(source.bytes())};

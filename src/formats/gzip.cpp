@@ -3,7 +3,7 @@
 #include <zlib.h>
 
 #include <array>
-#include <cstring>
+#include <bloomery/core/bytes.hpp>
 #include <new>
 
 namespace bloomery::formats {
@@ -13,7 +13,7 @@ constexpr int window_bits = 15 + 16;           // the largest window, with gzip'
 constexpr int memory_level = 8;                // zlib's default
 constexpr std::size_t step_bytes = 1U << 30U;  // zlib counts in 32 bits
 
-// Unpacks until the input ends or `room` says that there is no more: it gives memory for more bytes, or none.
+// Unpacks piece by piece.
 class unpacker {
  public:
   explicit unpacker(std::span<const std::byte> packed) noexcept
@@ -45,7 +45,6 @@ class unpacker {
     return made;
   }
   [[nodiscard]] bool is_whole() const noexcept { return ended_ && left_.empty() && stream_.avail_in == 0; }
-  [[nodiscard]] bool has_ended() const noexcept { return ended_ || damaged_ || !ready_; }
 
  private:
   z_stream stream_{};
@@ -65,25 +64,30 @@ std::size_t gunzip_front(std::span<const std::byte> packed, std::span<std::byte>
   return gzip_parts::unpacker(packed).read(out);
 }
 
-result<file_bytes> gunzip(std::span<const std::byte> packed, std::uint64_t limit_bytes,
+std::optional<std::uint64_t> gunzipped_bytes(std::span<const std::byte> packed, std::uint64_t least_bytes) noexcept {
+  constexpr std::size_t frame_bytes = 18;     // around the packed bytes, the checksum and the size among them
+  constexpr std::uint64_t most_ratio = 1032;  // a match of 258 bytes takes two bits at least
+  if (packed.size() < frame_bytes) return {};
+  const auto low = load_le<std::uint32_t>(packed.data() + packed.size() - 4);
+  const std::uint64_t size = least_bytes + static_cast<std::uint32_t>(low - static_cast<std::uint32_t>(least_bytes));
+  if (size / most_ratio > packed.size()) return {};
+  return size;
+}
+
+failure bad_gzip() noexcept {
+  return fail(errc::codec_failed, "its gzip data is damaged, cut off or followed by something");
+}
+
+result<file_bytes> gunzip(std::span<const std::byte> packed, std::uint64_t size_bytes,
                           const memory_hooks* memory) noexcept {
+  auto buffer = aligned_buffer::make(size_bytes, "unpacking the filter", memory);
+  if (!buffer) return fail(buffer.error());
   gzip_parts::unpacker from(packed);
-  file_bytes unpacked;
-  std::size_t room = 65536;
-  while (true) {
-    // One byte beyond the limit tells what ends there from what goes on.
-    if (limit_bytes != no_limit && room > limit_bytes) room = static_cast<std::size_t>(limit_bytes) + 1;
-    auto larger = aligned_buffer::make(room, "unpacking the filter", memory);
-    if (!larger) return fail(larger.error());
-    if (unpacked.size != 0) std::memcpy(larger->data(), unpacked.buffer.data(), unpacked.size);
-    unpacked.buffer = std::move(*larger);
-    unpacked.size += from.read(unpacked.buffer.bytes().subspan(unpacked.size));
-    if (unpacked.size > limit_bytes) return bloomery::detail::over_limit(limit_bytes);
-    // A full buffer may hold just all of it: the end shows when one more byte is asked for.
-    if (unpacked.size < room || from.has_ended()) break;
-    room *= 2;
-  }
-  if (!from.is_whole()) return fail(errc::codec_failed, "its gzip data is damaged, cut off or followed by something");
+  file_bytes unpacked{std::move(*buffer), static_cast<std::size_t>(size_bytes)};
+  const std::size_t made = from.read(unpacked.buffer.bytes().first(unpacked.size));
+  // The end, with the checksum, shows when one more byte is asked for.
+  std::array<std::byte, 1> more{};
+  if (made != unpacked.size || from.read(more) != 0 || !from.is_whole()) return bad_gzip();
   return unpacked;
 }
 

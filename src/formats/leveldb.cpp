@@ -43,6 +43,7 @@ struct rule {
     const divisor* bits_;
   };
   static constexpr std::uint64_t byte_of(std::uint64_t bit) noexcept { return low_bits_first(bit); }
+  static std::uint64_t sample(std::uint64_t i) noexcept { return leveldb::sample(i); }
 };
 using filter = foreign_bloom<rule>;
 
@@ -144,6 +145,7 @@ const format leveldb_format = {
     .summary = "one filter of LevelDB's built-in policy; without a signature: needs --from",
     .writes = true,
     .merges = true,
+    .by_end = true,
     .kind = &leveldb_parts::rule::info,
     .look = leveldb_parts::look,
     .open = leveldb_parts::open,

@@ -253,12 +253,11 @@ class table_filter final : public bloomery::detail::filter_model {
     return false;
   }
 
-  // Filters of a few keys match far more often than their fill says: the steps of a key soon meet the same bits again.
   [[nodiscard]] double sampled_rate() const noexcept {
-    constexpr std::uint32_t samples = 1U << 14U;
-    std::uint32_t found = 0;
-    for (std::uint32_t i = 0; i < samples; ++i) found += any_matches(mix64(i * 0x9e3779b9U)) ? 1U : 0U;
-    return static_cast<double>(found) / samples;
+    const std::uint64_t samples = leveldb::samples_of(block_.count);
+    std::uint64_t found = 0;
+    for (std::uint64_t i = 0; i < samples; ++i) found += any_matches(leveldb::sample(i)) ? 1U : 0U;
+    return samples == 0 ? 0.0 : static_cast<double>(found) / static_cast<double>(samples);
   }
 
   source_bytes source_;
@@ -353,6 +352,7 @@ bool holds(const any_filter& /*from*/) noexcept { return false; }
 const format leveldb_table_format = {
     .name = leveldb_table_parts::name,
     .summary = "the filters in a table file of LevelDB (.ldb, .sst)",
+    .by_end = true,
     .kind = &leveldb_table_parts::table_filter::table_info,
     .look = leveldb_table_parts::look,
     .open = leveldb_table_parts::open,

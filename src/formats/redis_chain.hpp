@@ -59,6 +59,12 @@ struct chain_record {
   }
 };
 
+// How many bits a link of the oldest encoding has, which does not say it; 0 where there cannot be so many.
+inline std::uint64_t bits_in_oldest(const link_record& link) noexcept {
+  const double bits = static_cast<double>(link.capacity) * link.bits_per_key;
+  return bits >= 1 && bits < static_cast<double>(max_filter_bits) ? static_cast<std::uint64_t>(bits) : 0;
+}
+
 // The product's own checks, and no more hash functions than a rate can ask for. `whole_bytes`: every bit of the bytes is
 // used, as everywhere but in the oldest encoding.
 inline result<void> check_link(const link_record& link, bool whole_bytes = true) noexcept {
@@ -157,7 +163,8 @@ class old_chain final : public bloomery::detail::filter_model {
                                   .summary = "chain of Bloom filters of an old RedisBloom",
                                   .lines = "one a hash function and link",
                                   .grows = true,
-                                  .wide_digests = true};
+                                  .wide_digests = true,
+                                  .fixed_mode = "fixed"};
   static constexpr std::uint64_t most_growth = 32768;  // as the product lets a user ask for
 
   old_chain(const chain_record& head, aligned_list<old_link> links, const memory_hooks* memory) noexcept

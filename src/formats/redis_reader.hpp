@@ -109,7 +109,9 @@ inline sighting look_cuckoo(const sight& seen) noexcept {
   if (!check_cuckoo(head)) return {};
   const auto size = head.size_bytes(max_filter_bits / 8);
   if (!size || head.keys > *size) return {};
-  if (seen.size_bytes && *seen.size_bytes != cuckoo_head_bytes + *size) return {};
+  // The header alone is told, too, so that the error says what is missing.
+  const bool alone = seen.size_bytes == cuckoo_head_bytes && head.keys != 0;
+  if (seen.size_bytes && !alone && *seen.size_bytes != cuckoo_head_bytes + *size) return {};
   return {certainty::fits, cuckoo_head_bytes + *size};
 }
 
@@ -185,9 +187,7 @@ inline result<void> read_dumped_link(rdb::reader& from, std::uint64_t encoding, 
   link.hashes = *hashes;
   link.bits_per_key = *bits_per_key;
   if (encoding == 0) {
-    const double bits = static_cast<double>(link.capacity) * link.bits_per_key;
-    if (!(bits >= 1 && bits < static_cast<double>(max_filter_bits))) return fail(errc::bad_field, "bits", {0});
-    link.bits = static_cast<std::uint64_t>(bits);
+    link.bits = bits_in_oldest(link);  // none is refused below
   } else {
     const auto bits = from.number();
     const auto log2_bits = from.number();

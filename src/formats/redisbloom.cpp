@@ -246,20 +246,40 @@ result<void> write_chain(const chain_view& chain, const byte_sink& sink) noexcep
   return {};
 }
 
-result<void> dump_chain(const chain_view& chain, const byte_sink& sink) noexcept {
-  rdb::writer to(sink, bloom_module | newest_encoding);
+// Which encoding of DUMP has a chain: the newest, where the bits of all links fill their bytes. The oldest has bits that
+// follow from the capacity, and neither options nor a growth; nothing else holds such links.
+result<std::uint64_t> encoding_of(const chain_view& chain) noexcept {
+  bool filled = true;
+  bool oldest = chain.head().options == 0 && chain.head().growth == chain_record{}.growth;
+  for (std::size_t i = 0; i < chain.head().links; ++i) {
+    const link_record link = chain.link(i);
+    filled &= link.bits == link.size_bytes * 8;
+    oldest &= link.log2_bits == 0 && link.bits == bits_in_oldest(link);
+  }
+  if (filled) return newest_encoding;
+  if (oldest) return std::uint64_t{0};
+  return fail(errc::unsupported,
+              "it has links of the oldest encoding and newer ones, which no encoding holds together");
+}
+
+result<void> dump_chain(const chain_view& chain, std::uint64_t encoding, const byte_sink& sink) noexcept {
+  rdb::writer to(sink, bloom_module | encoding);
   to.number(chain.head().keys);
   to.number(chain.head().links);
-  to.number(chain.head().options);
-  to.number(chain.head().growth);
+  if (encoding != 0) {
+    to.number(chain.head().options);
+    to.number(chain.head().growth);
+  }
   for (std::size_t i = 0; i < chain.head().links; ++i) {
     const link_record link = chain.link(i);
     to.number(link.capacity);
     to.real(link.rate);
     to.number(link.hashes);
     to.real(link.bits_per_key);
-    to.number(link.bits);
-    to.number(link.log2_bits);
+    if (encoding != 0) {
+      to.number(link.bits);
+      to.number(link.log2_bits);
+    }
     to.string(chain.bits(i));
     to.number(link.keys);
   }
@@ -322,12 +342,13 @@ result<void> save(const any_filter& filter, const byte_sink& sink, const format_
     });
   }
   const chain_view chain(filter);
-  for (std::size_t i = 0; i < chain.head().links; ++i) {
-    const link_record link = chain.link(i);
-    if (link.bits == link.size_bytes * 8) continue;
-    return fail(errc::unsupported, "a link has bits of the oldest encoding, which RedisBloom does not take any more");
+  const auto encoding = encoding_of(chain);
+  if (!encoding) return fail(encoding.error());
+  if (dump) return dump_chain(chain, *encoding, sink);
+  if (*encoding == 0) {
+    return fail(errc::unsupported, "its links are those of the oldest encoding, which only DUMP has: use --form dump");
   }
-  return dump ? dump_chain(chain, sink) : write_chain(chain, sink);
+  return write_chain(chain, sink);
 }
 
 result<any_filter> as_native(const any_filter& filter) noexcept {

@@ -1,4 +1,6 @@
 // Files of other products in the tool: how they are told, asked, built, changed, merged and converted.
+#include <sstream>
+
 #include "cli/tool_box.hpp"
 
 namespace {
@@ -114,7 +116,7 @@ TEST_F(Formats, WhatIsNoFilterIsCalledWhatItLooksLike) {
   refused("database", std::string_view("SQLite format 3\0\x10\0", 18), R"("SQLite forma" (an SQLite database))");
   refused("table", std::string_view("PAR1\x15\x06\x15\x0e", 8), R"("PAR1\x15\x06\x15\x0e" (a Parquet file))");
   refused("rows.csv", "id,name\n1,ann\n", R"("id,name\x0a1,an" (text))");
-  refused("other.json", R"({"name":"x"})", R"("{\"name\":\"x\"}" (text))");
+  refused("other.json", R"({"name":"x"})", R"("{\"name\":\"x\"}" (JSON))");
   write("empty", "");
   expect_error({"info", "empty"}, "bloomery: empty: is empty: a filter file has at least 256 bytes");
   ASSERT_EQ(sh("gzip -n < text > text.gz").code, 0);
@@ -123,6 +125,33 @@ TEST_F(Formats, WhatIsNoFilterIsCalledWhatItLooksLike) {
   EXPECT_TRUE(contains(packed.err, " (gzip: unpack it first)\n")) << packed.err;
   const ran piped = sh("cat text | $TOOL info -");
   EXPECT_EQ(piped.err, "bloomery: standard input" + none + "\"one\\x0atwo\\x0athre\" (text)\n");
+}
+
+// What has no end is not waited for: its first bytes say that it is none.
+TEST_F(Formats, AnEndlessStreamOfSomethingElseIsRefused) {
+  const auto refused = [&](const std::string& form, const std::string& what) {
+    const ran result = sh("ulimit -v 2000000; timeout 60 \"$TOOL\" info --from " + form + " /dev/zero");
+    EXPECT_EQ(result.code, 2) << form;
+    EXPECT_EQ(result.err.rfind("bloomery: /dev/zero: ", 0), 0U) << result.err;
+    EXPECT_TRUE(contains(result.err, what)) << result.err;
+  };
+  refused("native", "is not a Bloomery filter");
+  refused("text", "is not a Bloomery filter");
+  refused("dcso", "its first byte, the version, is not 1");
+  refused("bits-and-blooms", "field m has value 0");
+  refused("guava", "the number of hash functions, is 0");
+  refused("redisbloom", "number of links has value 0");
+  refused("spark", "its version is neither 1 nor 2");
+}
+
+TEST_F(Formats, AGzipBombIsRefused) {
+  ASSERT_EQ(sh("(head -c 168 " + shell_quoted(golden("dcso/n100_p0.01.bloom")) +
+               "; head -c 300000000 /dev/zero) | gzip -9 > bomb.gz")
+                .code,
+            0);
+  const ran result = sh("ulimit -v 200000; \"$TOOL\" info bomb.gz");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_TRUE(contains(result.err, "more than 64 MiB behind the filter: unpack it first")) << result.err;
 }
 
 TEST_F(Formats, FromNamesTheFormatAndIsChecked) {
@@ -166,6 +195,69 @@ TEST_F(Formats, InfoSaysWhatTheFileDoesNotCarry) {
   EXPECT_EQ(of["keys_exact"], false);
   EXPECT_EQ(of["digest_bits"], 256);
   EXPECT_EQ(of["overfull"], false);
+}
+
+// Every filter file that a product wrote, beside the list of who wrote them.
+TEST_F(Formats, InfoTellsTheTruthAboutEveryGoldenFile) {
+  const auto cases = [](const std::string& file) {
+    std::vector<std::vector<std::string>> rows;
+    std::ifstream in(golden(file));
+    for (std::string line; std::getline(in, line);) {
+      if (line.empty() || line.front() == '#') continue;
+      std::istringstream fields(line);
+      rows.emplace_back();
+      for (std::string field; std::getline(fields, field, '\t');) rows.back().push_back(field);
+    }
+    return rows;
+  };
+  std::size_t files = 0;
+  const auto told = [&](const std::string& file, const std::string& form, std::uint64_t bits, std::uint64_t hashes,
+                        bool named = false) {
+    ++files;
+    std::vector<std::string> words = {"info", "--json", golden(file)};
+    if (named) words.insert(words.end(), {"--from", form});
+    const auto of = json_of(words);
+    EXPECT_EQ(of["format"], form) << file;
+    EXPECT_EQ(of["parameters"]["bits"], bits) << file;
+    EXPECT_EQ(of["parameters"]["hash_functions"], hashes) << file;
+    EXPECT_EQ(of["file_bytes"], std::filesystem::file_size(golden(file))) << file;
+    return of;
+  };
+  const auto number = [](const std::string& text) { return std::stoull(text); };
+  for (const auto& row : cases("leveldb/cases.tsv")) {
+    const std::string file = "leveldb/" + row[0] + ".bin";
+    const auto of = told(file, "leveldb", (number(row[3]) - 1) * 8, number(row[4]), true);
+    EXPECT_NEAR(of["estimated_keys"], std::stod(row[2]), 1 + 0.15 * std::stod(row[2])) << file;
+    EXPECT_EQ(run({"info", golden(file)}).code, 2) << file << " carries no signature";
+  }
+  for (const auto& row : cases("guava/cases.tsv")) {
+    const auto of = told("guava/" + row[0] + ".bin", "guava", number(row[7]) * 64, number(row[6]));
+    EXPECT_EQ(of["parameters"]["strategy"], row[2]) << row[0];
+    EXPECT_EQ(of["keys"], number(row[11])) << row[0];
+    EXPECT_NEAR(of["fpr_now"], std::stod(row[12]), 1e-12) << row[0];
+  }
+  for (const auto& row : cases("spark/cases.tsv")) {
+    const auto of = told("spark/" + row[0] + ".bin", "spark", number(row[6]) * 64, number(row[5]));
+    EXPECT_EQ(of["seed"], static_cast<std::uint32_t>(std::stoll(row[4]))) << row[0];
+    EXPECT_NEAR(of["keys"], std::stod(row[7]), 6) << row[0];
+    EXPECT_TRUE(contains(run({"info", golden("spark/" + row[0] + ".bin")}).out, "version " + row[1])) << row[0];
+  }
+  for (const auto& row : cases("bits-and-blooms/cases.tsv")) {
+    for (const char* ending : {".bin", ".json"}) {
+      told("bits-and-blooms/" + row[0] + ending, "bits-and-blooms", number(row[3]), number(row[4]));
+    }
+  }
+  for (const char* ending : {".bloom", ".bloom.gz", "_data.bloom"}) {
+    const auto of = told(std::string("dcso/n100_p0.01") + ending, "dcso", 958, 7);
+    EXPECT_EQ(of["keys"], 100);
+    EXPECT_EQ(of["capacity_keys"], 100);
+    EXPECT_EQ(of["fpr_promised"], 0.01);
+  }
+  EXPECT_EQ(told("dcso/empty_n100_p0.01.bloom", "dcso", 958, 7)["keys"], 0);
+  EXPECT_EQ(told("dcso/n100_p0.001.bloom", "dcso", 1437, 10)["fpr_promised"], 0.001);
+  EXPECT_EQ(told("dcso/n100_p0.5.bloom", "dcso", 144, 1)["keys"], 73) << "inserts that set a bit";
+  EXPECT_EQ(told("dcso/n7_p0.05.bloom", "dcso", 43, 5)["overfull"], true);
+  EXPECT_GE(files, 57U);
 }
 
 // ---- build ----

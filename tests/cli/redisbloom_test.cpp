@@ -38,6 +38,37 @@ TEST_F(RedisBloomTool, BuildsTheBytesOfTheProduct) {
   EXPECT_TRUE(read("c").substr(0, 38) == golden("cf_16_bs4_exp2_grown.chunk0_iter1.bin"));
 }
 
+TEST_F(RedisBloomTool, InfoTellsTheTruthAboutEveryGoldenFile) {
+  const auto told = [&](const std::string& name, const std::string& kind, std::uint64_t keys, std::uint64_t links) {
+    const auto of = json_of({"info", "--json", golden_dir + name + ".rdbdump.bin"});
+    EXPECT_EQ(of["format"], "redisbloom") << name;
+    EXPECT_EQ(of["kind"], kind) << name;
+    EXPECT_EQ(of["keys"], keys) << name;
+    EXPECT_EQ(of["parameters"]["links"], links) << name;
+    return of;
+  };
+  EXPECT_EQ(told("bf_default", "scalable", 50, 1)["parameters"]["growth"], 2);
+  EXPECT_EQ(told("bf_100_0.01", "scalable", 100, 1)["fpr_promised"], 0.01);
+  EXPECT_EQ(told("bf_100_0.01_scaled", "scalable", 399, 3)["capacity_keys"], nullptr) << "it grows";
+  EXPECT_EQ(told("bf_100_0.001_exp4_scaled", "scalable", 400, 2)["parameters"]["growth"], 4);
+  EXPECT_EQ(told("bf_10_0.01_exp1_scaled", "scalable", 95, 10)["parameters"]["growth"], 1);
+  EXPECT_EQ(told("bf_1_0.24", "scalable", 1, 1)["fpr_promised"], 0.24);
+  const auto fixed = told("bf_400_0.01_nonscaling", "scalable", 400, 1);
+  EXPECT_EQ(fixed["parameters"]["mode"], "fixed");
+  EXPECT_EQ(fixed["capacity_keys"], 400) << "it does not";
+  EXPECT_TRUE(contains(run({"info", golden_dir + "bf_400_0.01_nonscaling.rdbdump.bin"}).out,
+                       "  capacity       400 keys, 100 % used\n"));
+  EXPECT_EQ(told("cf_default_1024", "cuckoo", 200, 1)["parameters"]["buckets_of_the_first"], 512);
+  EXPECT_EQ(told("cf_100_bs2", "cuckoo", 80, 2)["parameters"]["slots_a_bucket"], 2);
+  EXPECT_EQ(told("cf_16_bs4_exp2_grown", "cuckoo", 200, 4)["memory_bytes"], 240);
+  for (const char* name : {"bf_default.chunk0_iter1.bin", "cf_default_1024.chunk0_iter1.bin"}) {
+    expect_error({"info", golden_dir + name}, "bloomery: " + golden_dir + name +
+                                                  ": is not a filter in format redisbloom: a SCANDUMP header alone: "
+                                                  "give its chunks behind it");
+  }
+  EXPECT_EQ(run({"info", golden_dir + "bf_default.chunk1_iter145.bin"}).code, 2) << "bits alone";
+}
+
 TEST_F(RedisBloomTool, JoinsTheRepliesOfScandump) {
   const std::string at = golden_dir + "bf_100_0.01_scaled.chunk";
   const ran joined = run({"convert", at + "0_iter1.bin", at + "1_iter145.bin", at + "2_iter457.bin",

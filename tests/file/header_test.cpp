@@ -200,7 +200,7 @@ TEST(Header, OtherFilesAreShownByTheirFirstBytes) {
     EXPECT_TRUE(error.starts_with(front)) << error;
     return error.substr(front.size());
   };
-  EXPECT_EQ(said("{\"name\": 1}"), "\"{\\\"name\\\": 1}\\x0a\" (text)");
+  EXPECT_EQ(said("{\"name\": 1}"), "\"{\\\"name\\\": 1}\\x0a\" (JSON)");
   EXPECT_EQ(said("a\\b\tc"), "\"a\\\\b\\x09c\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\\x0a\" (text)");
   EXPECT_EQ(said("\x1f\x8b\x08 and so on"), "\"\\x1f\\x8b\\x08 and so o\" (gzip: unpack it first)");
   EXPECT_EQ(said("\x28\xb5\x2f\xfd and so on"), "\"(\\xb5/\\xfd and so \" (zstd: unpack it first)");

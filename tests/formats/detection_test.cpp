@@ -12,7 +12,11 @@ using formats::format;
 using formats::sight;
 using formats::sighting;
 
-sight sight_of(std::string_view text) { return {std::as_bytes(std::span(text)), text.size()}; }
+sight sight_of(std::string_view text) {
+  const auto bytes = std::as_bytes(std::span(text));
+  return {bytes.first(std::min(bytes.size(), formats::sight_bytes)), text.size(),
+          bytes.last(std::min(bytes.size(), formats::last_sight_bytes))};
+}
 
 std::string found_in(std::span<const format* const> list, std::string_view text) {
   const auto found = formats::detect_among(list, sight_of(text));
@@ -106,7 +110,54 @@ TEST(Detection, OtherFilesAreCalledWhatTheyLookLike) {
   EXPECT_EQ(guess("PAR1\x15\x06"), "(a Parquet file)");
   EXPECT_EQ(guess("REDIS0011\xfa"), "(a Redis database file)");
   EXPECT_EQ(guess(std::string_view("\xac\xed\0\5sr", 6)), "(a serialised Java object)");
+  EXPECT_EQ(guess("{\"name\": 1}"), "(JSON)");
+  EXPECT_EQ(guess(" [\n  {\"a\": 1}]"), "(JSON)");
+  EXPECT_EQ(guess("[2026-01-01] a line of a log\n"), "(text)");
+  EXPECT_EQ(guess("{ not so }"), "(text)");
+  EXPECT_EQ(guess("\x80\x04\x95\x10"), "(a pickled Python object)");
+  EXPECT_EQ(guess("DATABLK*\x01\x02"), "(a file of HBase)");
+  EXPECT_EQ(guess("name" + std::string(253, '\0') + "ustar" + std::string(200, '\0')), "(a tar archive)");
+  EXPECT_EQ(guess(std::string(3000, '\0')), "(nothing but zeros)");
+  EXPECT_EQ(guess(std::string(formats::sight_bytes, '\0') + "\x01\x02"), "") << "not all of it is seen";
   EXPECT_EQ(told(""), "is empty: a filter file has at least 256 bytes");
+}
+
+// What RocksDB writes is near to what LevelDB does, and shows at its end.
+TEST(Detection, FilesOfRocksDbAreCalledSo) {
+  const std::string table = "(a table of RocksDB, which is none of the formats)";
+  const std::string filter = "(a filter of RocksDB, which is none of the formats)";
+  const auto guess = [](const std::string& text) {
+    const std::string said = told(text);
+    const std::size_t at = said.rfind(" (");
+    return at == std::string::npos ? said : said.substr(at + 1);
+  };
+  const auto number = [](std::uint32_t value) {
+    std::string out(4, '\0');
+    store_le(reinterpret_cast<std::byte*>(out.data()), value);
+    return out;
+  };
+  const std::string bits(192, '\x02');
+  EXPECT_EQ(guess(bits + "\xf7\xcf\xf4\x85\xb7\x41\xe2\x88"), table);
+  EXPECT_EQ(guess(bits + "\xff" + std::string("\0\x06\0\0", 4)), filter);
+  EXPECT_EQ(guess(bits + "\x06" + number(3)), filter);
+  EXPECT_EQ(guess(bits + "\xfe\x11" + std::string("\x02\0\0", 3)), filter);
+  // Nearly so.
+  for (const std::string& other :
+       {bits + "\xff" + std::string("\0\x1f\0\0", 4), bits + "\xff" + std::string("\0\x06\0\x01", 4),
+        bits + "x\xff" + std::string("\0\x06\0\0", 4), bits + "\x06" + number(2), bits + "\x1f" + number(3),
+        bits + "\xfe\x11" + std::string("\x01\0\0", 3), bits + "\xfe\x11" + std::string("\x0d\0\0", 3)}) {
+    EXPECT_EQ(guess(other).find("RocksDB"), std::string::npos) << guess(other);
+  }
+}
+
+TEST(Detection, AHeaderOfScandumpWithoutItsChunksIsCalledSo) {
+  for (const char* name :
+       {"bf_default.chunk0_iter1.bin", "cf_100_bs2.chunk0_iter1.bin", "cf_16_bs4_exp2_grown.chunk0_iter1.bin"}) {
+    const auto opened = open_text(golden(std::string("redisbloom/2.8.20/") + name));
+    ASSERT_FALSE(opened) << name;
+    EXPECT_NE(describe(opened.error()).view().find("header alone: give its chunks behind it"), std::string_view::npos)
+        << name << describe(opened.error()).view();
+  }
 }
 
 TEST(Detection, AStreamIsReadNoFurtherThanItsHeaderSays) {
@@ -117,6 +168,34 @@ TEST(Detection, AStreamIsReadNoFurtherThanItsHeaderSays) {
   const auto text = formats::detail::stream_limit(std::as_bytes(std::span(std::string_view("hello"))), {});
   ASSERT_FALSE(text);
   EXPECT_EQ(text.error().code, errc::no_format);
+}
+
+// A stream may have no end. What its first bytes refute is refused then and there, also when its format was named.
+TEST(Detection, AStreamThatIsNoneOfItsFormatIsNotReadToItsEnd) {
+  const auto limit_of = [](std::string_view first, std::string_view from) {
+    return formats::detail::stream_limit(std::as_bytes(std::span(first)), from);
+  };
+  for (const char fill : {'\0', 'x', '\xff'}) {
+    const std::string endless(65536, fill);
+    for (const format* form : formats::list()) {
+      const auto limit = limit_of(endless, form->name);
+      const std::string_view name = form->name;
+      if (name == "leveldb" || name == "leveldb-table") {
+        EXPECT_TRUE(limit && *limit == no_limit) << name << ": its end says what it is";
+      } else {
+        EXPECT_TRUE(!limit || *limit < no_limit) << name << " of " << static_cast<int>(fill);
+      }
+    }
+  }
+  // What may still be one goes on.
+  const std::string flags = std::string("\x01\x01", 2) + golden("dcso/n100_p0.01.bloom").substr(2, 100);
+  EXPECT_TRUE(limit_of(flags, "dcso"));
+  for (const char* name : {"dcso/n100_p0.01.bloom.gz", "dcso/n100_p0.01.bloom"}) {
+    EXPECT_TRUE(limit_of(golden(name).substr(0, 100), "dcso")) << name;
+  }
+  EXPECT_TRUE(limit_of(golden("native/bloom.bloom").substr(0, 100), "native"));
+  EXPECT_TRUE(limit_of(golden("redisbloom/2.8.20/bf_default.rdbdump.bin"), "redisbloom"));
+  EXPECT_TRUE(limit_of(golden("redisbloom/2.8.20/cf_100_bs2.chunk0_iter1.bin"), "redisbloom"));
 }
 
 }  // namespace

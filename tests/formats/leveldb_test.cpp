@@ -11,6 +11,7 @@
 
 #include "formats/support.hpp"
 #include "src/formats/crc32c.hpp"
+#include "src/formats/leveldb.hpp"
 
 namespace bloomery {
 namespace {
@@ -125,6 +126,23 @@ TEST(Leveldb, SizesByRateAndMemory) {
   EXPECT_FALSE(form.plan({.keys = 100, .bits_per_key = 9.5}, {}));
   EXPECT_FALSE(form.plan({.keys = 100, .hashes = 31, .bits_per_key = 10}, {}));
   EXPECT_FALSE(form.plan({.keys = std::uint64_t{1} << 31U, .bits_per_key = 1}, {}));
+}
+
+// The formula is far too low for filters of a few keys, and right for others.
+TEST(Leveldb, TheRateOfSmallFiltersIsTheMeasuredOne) {
+  std::mt19937_64 random(5);
+  const auto probes = random_keys(random, 60'000);
+  for (const char* name :
+       {"bpk44_n1", "bpk50_n1", "bpk44_n2", "bpk10_n1", "bpk10_n7", "bpk1_n7", "bpk10_n100", "bpk10_n1000"}) {
+    const auto opened = open_leveldb(leveldb_file(std::string(name) + ".bin"));
+    ASSERT_TRUE(opened);
+    const auto answers = ask(opened->filter, probes);
+    const double measured = static_cast<double>(std::count(answers.begin(), answers.end(), true)) / 60'000;
+    EXPECT_NEAR(opened->filter.stats()->fpr_now, measured, 0.0015 + 0.15 * measured) << name;
+  }
+  const auto one = open_leveldb(leveldb_file("bpk44_n1.bin"));
+  ASSERT_TRUE(one);
+  EXPECT_GT(one->filter.stats()->fpr_now, 0.01);
 }
 
 TEST(Leveldb, HasNoSignature) {
@@ -355,6 +373,58 @@ TEST(LeveldbTable, WhatCannotBeUnderstoodRefutesNoKey) {
       << "data in a window that has no filter";
   EXPECT_FALSE(any_key({.data = std::string(2500, 'd'), .filters = no_bits + le32(0) + le32(9) + lg}));
   EXPECT_FALSE(any_key({.filters = no_bits + le32(0) + le32(9) + "\xff"}));
+  // Offsets that begin where they end, or behind that, are none.
+  for (const std::uint32_t array_offset : {14U, 15U, 17U, 18U, 0xffffffffU}) {
+    const auto opened = open_text(hand_made{.filters = no_bits + le32(0) + le32(array_offset) + lg}.file());
+    ASSERT_TRUE(opened);
+    EXPECT_EQ(number_of(*opened, "filters"), "0") << array_offset;
+  }
+}
+
+// Places whose sum is beyond 64 bits are outside of the file, too.
+TEST(LeveldbTable, BlocksOutsideOfTheFileAreRefused) {
+  const std::string block = with_trailer(std::string(100, 'x'));
+  const auto refused = [](const std::string& file) {
+    const auto opened = open_text(file);
+    return !opened && describe(opened.error()).view().find("outside of the file") != std::string_view::npos;
+  };
+  const auto footer = [](std::uint64_t offset, std::uint64_t size) {
+    std::string out = varint(offset) + varint(size) + varint(0) + varint(0);
+    out.resize(40, '\0');
+    return out + std::string("\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
+  };
+  for (const auto& [offset, size] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{{0, 101},
+                                                                                         {101, 0},
+                                                                                         {106, 0},
+                                                                                         {0, ~0ULL},
+                                                                                         {~0ULL, 0},
+                                                                                         {~0ULL - 9, 20},
+                                                                                         {20, ~0ULL - 9},
+                                                                                         {1ULL << 63U, 1ULL << 63U}}) {
+    EXPECT_TRUE(refused(block + footer(offset, size))) << offset << " " << size;
+    if (offset < 1000) continue;
+    // The same of the filter block.
+    const std::string meta =
+        entry(0, "filter.leveldb.BuiltinBloomFilter2", varint(offset) + varint(size)) + le32(0) + le32(1);
+    EXPECT_TRUE(refused(block + with_trailer(meta) + footer(block.size(), meta.size()))) << offset << " " << size;
+  }
+}
+
+// Windows without a filter cost two bytes a thousand: a small file has millions, and each key that is asked goes through all.
+TEST(LeveldbTable, MillionsOfEmptyFiltersAreCountedInBoundedTime) {
+  std::uint64_t before = formats::leveldb::samples_of(0);
+  EXPECT_EQ(before, formats::leveldb::samples_of(1000)) << "an ordinary table";
+  for (std::uint64_t filters = 1; filters < std::uint64_t{1} << 40U; filters = filters * 3 + 1) {
+    const std::uint64_t samples = formats::leveldb::samples_of(filters);
+    EXPECT_LE(samples, before);
+    EXPECT_LE(samples * filters, std::uint64_t{1} << 27U);
+    before = samples;
+  }
+  const auto opened = open_text(hand_made{.filters = std::string(4'000'000, '\0') + le32(0) + "\x0b"}.file());
+  ASSERT_TRUE(opened) << describe(opened.error()).view();
+  EXPECT_EQ(number_of(*opened, "filters"), "1000000");
+  EXPECT_EQ(number_of(*opened, "empty filters"), "1000000");
+  EXPECT_EQ(opened->filter.stats()->fpr_now, 0.0);
 }
 
 TEST(LeveldbTable, ItsFiltersAreFoundByName) {

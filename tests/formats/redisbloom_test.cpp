@@ -368,10 +368,102 @@ TEST(RedisBloom, OldEncodingsOfTheDumpAreRead) {
     for (const bool present : ask(opened->filter, keys)) EXPECT_TRUE(present);
     EXPECT_LT(opened->filter.stats()->fpr_now, 0.02);
     EXPECT_EQ(opened->filter.describe()[2].number, version >= 4 ? 3U : 2U);
-    // What RedisBloom would refuse is not written.
+    // The oldest has links that no header of SCANDUMP holds.
     memory_sink sink;
     EXPECT_EQ(formats::save_to(opened->filter, redisbloom(), byte_sink(sink)).has_value(), version != 0);
+    EXPECT_EQ(opened->written.form, "dump");
   }
+}
+
+TEST(RedisBloom, TheOldestEncodingIsWrittenAsItIs) {
+  const auto keys = redis_keys(60);
+  std::string value = module_head('\0');
+  for (const unsigned number : {30U, 1U, 40U}) put_number(value, number);
+  put_real(value, 0.01);
+  put_number(value, 7);
+  put_real(value, bits_per_key_of(0.01));
+  value += std::string("\x05\x30", 2) + bits_by_hand(48, 383, 7, {keys.begin(), keys.begin() + 30}, false);
+  put_number(value, 30);
+  value += '\0';
+  const auto opened = open_text(sealed(value), {.in_memory = true});
+  ASSERT_TRUE(opened) << describe(opened.error()).view();
+  const auto footless = [](const std::string& file) { return file.substr(0, file.size() - 10); };  // version, checksum
+  const auto saved = [](const any_filter& filter, const formats::format_options& form) {
+    memory_sink sink;
+    const auto done = formats::save_to(filter, redisbloom(), byte_sink(sink), {}, form);
+    return done ? std::string(reinterpret_cast<const char*>(sink.bytes().data()), sink.bytes().size())
+                : std::string(describe(done.error()).view());
+  };
+  EXPECT_TRUE(footless(saved(opened->filter, as_dump)) == value);
+  EXPECT_NE(saved(opened->filter, {}).find("use --form dump"), std::string::npos);
+  // More keys, up to its capacity.
+  auto fuller = opened->filter.clone();
+  ASSERT_TRUE(fuller);
+  EXPECT_GE(insert(*fuller, {keys.begin() + 30, keys.begin() + 38}), 7U);
+  const auto again = open_text(saved(*fuller, as_dump));
+  ASSERT_TRUE(again) << describe(again.error()).view();
+  EXPECT_TRUE(again->filter == *fuller);
+  // The next link is one of a newer release, as in the product: there is no encoding for both.
+  insert(*fuller, keys);
+  EXPECT_NE(saved(*fuller, as_dump).find("which no encoding holds together"), std::string::npos);
+}
+
+// The checksum is right, so that nothing else refuses them.
+TEST(RedisBloom, SizesInADumpAreCheckedBeforeAnythingIsAllocated) {
+  const auto wide = [](std::string& to, std::uint64_t value) {
+    to += "\x02\x81";
+    for (unsigned i = 0; i < 8; ++i) to += static_cast<char>(value >> (56 - 8 * i));
+  };
+  const auto asked = [](const std::string& file) {
+    std::uint64_t most = 0;
+    const memory_hooks counted{
+        .allocate = [](void* largest, std::size_t size, std::size_t alignment) -> void* {
+          auto& so_far = *static_cast<std::uint64_t*>(largest);
+          so_far = std::max<std::uint64_t>(so_far, size);
+          return size > 1U << 20U ? nullptr : default_memory().allocate(nullptr, size, alignment);
+        },
+        .release = [](void* /*largest*/, void* memory, std::size_t size,
+                      std::size_t alignment) { default_memory().release(nullptr, memory, size, alignment); },
+        .context = &most};
+    auto buffer = aligned_buffer::make(file.size(), "a test", &counted);
+    EXPECT_TRUE(buffer);
+    std::memcpy(buffer->data(), file.data(), file.size());
+    most = 0;
+    EXPECT_FALSE(formats::open_bytes({std::move(*buffer), file.size()}, {.from = "redisbloom"}));
+    return most;
+  };
+  for (const std::uint64_t links : {1'000ULL, 60'000ULL, 1ULL << 32U, 1ULL << 57U, ~0ULL}) {
+    std::string bloom = module_head(4);
+    put_number(bloom, 0);
+    wide(bloom, links);
+    put_number(bloom, 5);
+    put_number(bloom, 2);
+    EXPECT_LE(asked(sealed(bloom + std::string(200, '\0'))), 1000U) << links;
+    std::string cuckoos = module_head(4, true);
+    wide(cuckoos, links);
+    for (const unsigned number : {1U, 0U, 0U, 2U, 20U, 1U}) put_number(cuckoos, number);
+    EXPECT_LE(asked(sealed(cuckoos + std::string(200, '\0'))), 1000U) << links;
+  }
+  // A packed string of six bytes that says it is a gigabyte, as the only link says, too.
+  std::string packed = module_head(4);
+  for (const unsigned number : {0U, 1U, 5U, 2U, 40U}) put_number(packed, number);
+  put_real(packed, 0.01);
+  put_number(packed, 7);
+  put_real(packed, bits_per_key_of(0.01));
+  wide(packed, std::uint64_t{1} << 33U);
+  put_number(packed, 0);
+  packed += std::string("\x05\xc3\x06\x80\x40\0\0\0\0a\xe0\xff\0\0", 14);
+  put_number(packed, 0);
+  EXPECT_LE(asked(sealed(packed + '\0')), 1000U);
+}
+
+// Its own numbers must agree: a file of something else may pass every other check.
+TEST(RedisBloom, AChainIsToldByTheBitsPerKeyOfItsRate) {
+  plain_link link = link_of(144, 100, 0.005, 0);
+  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {link})));
+  link.bits_per_key += 0.01;
+  EXPECT_FALSE(open_text(chain_bytes(0, 5, 2, {link})));
+  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {link}), {.from = "redisbloom"}));
 }
 
 TEST(RedisBloom, OldEncodingsOfCuckooFiltersAreRead) {
@@ -431,6 +523,22 @@ TEST(RedisBloom, PackedStringsAreWhole) {
       EXPECT_EQ(packer->pack(in, little), 0U);
     }
   }
+}
+
+TEST(RedisBloom, PiecesOfAPackedStringLieInWhatIsUnpackedAlready) {
+  const auto unpacks = [](std::initializer_list<unsigned> packed, std::size_t size) {
+    std::vector<std::byte> in;
+    for (const unsigned byte : packed) in.push_back(static_cast<std::byte>(byte));
+    std::vector<std::byte> out(size);
+    return formats::lzf_unpack(in, out);
+  };
+  EXPECT_TRUE(unpacks({0, 'a', 0x20, 0}, 4)) << "three more of the byte before";
+  EXPECT_FALSE(unpacks({0, 'a', 0x20, 1}, 4)) << "from one byte before the first";
+  EXPECT_FALSE(unpacks({0x20, 0}, 3)) << "of nothing";
+  EXPECT_FALSE(unpacks({0, 'a', 0x3f, 0xff}, 4));
+  EXPECT_FALSE(unpacks({0, 'a', 0x20}, 4)) << "cut off";
+  EXPECT_FALSE(unpacks({0, 'a', 0xe0}, 4));
+  EXPECT_FALSE(unpacks({2, 'a', 'b'}, 3));
 }
 
 // ---- what is refused -----------------------------------------------------------------------------------------------------
@@ -494,6 +602,13 @@ TEST(RedisBloom, ChecksWhatTheProductChecksOfCuckooFilters) {
   EXPECT_NE(with(36, 3, 2), "") << "growth is no power of two";
   EXPECT_NE(refusal_of(good.substr(0, good.size() - 1)), "");
   EXPECT_NE(refusal_of(good + "x"), "");
+  // Also of a filter that has not grown, whose size does not show it.
+  for (const char growth : {'\3', '\5', '\x64'}) {
+    std::string one = scandump_of("cf_default_1024");
+    ASSERT_EQ(refusal_of(one), "");
+    one[36] = growth;
+    EXPECT_NE(refusal_of(one), "");
+  }
 }
 
 TEST(RedisBloom, DumpsWithAWrongChecksumOrEncodingAreRefused) {
@@ -507,6 +622,13 @@ TEST(RedisBloom, DumpsWithAWrongChecksumOrEncodingAreRefused) {
   std::string newer = body;
   newer[9] = 5;
   EXPECT_NE(refusal_of(sealed(newer)).find("newer RedisBloom"), std::string::npos);
+  // The version of RDB: there are module values of this form since 8.
+  for (const std::uint16_t version : {std::uint16_t{7}, std::uint16_t{8}}) {
+    std::string other = body;
+    put(other, version);
+    put(other, formats::rdb::crc64(0, std::as_bytes(std::span(other))));
+    EXPECT_EQ(refusal_of(other).find("RDB version") != std::string::npos, version == 7);
+  }
   // With the right checksum, every cut and every changed byte of what is packed is an error or a filter that can be asked.
   for (std::size_t size = 10; size < body.size(); ++size) survives(sealed(body.substr(0, size)), "redisbloom");
   for (std::size_t at = 10; at < body.size(); ++at) {

@@ -45,7 +45,22 @@ inline constexpr std::array known_beginnings = {
     known_beginning{"PAR1", " (a Parquet file)"},
     known_beginning{"REDIS0", " (a Redis database file)"},
     known_beginning{{"\xac\xed\x00\x05", 4}, " (a serialised Java object)"},
+    known_beginning{"\x80\x04\x95", " (a pickled Python object)"},
+    known_beginning{"\x80\x05\x95", " (a pickled Python object)"},
+    known_beginning{"DATABLK", " (a file of HBase)"},
 };
+
+// Text that begins as an object or a list does.
+inline bool looks_like_json(std::span<const std::byte> text) noexcept {
+  std::array<char, 2> front{};
+  std::size_t found = 0;
+  for (std::size_t i = 0; i < text.size() && found < front.size(); ++i) {
+    const char c = std::to_integer<char>(text[i]);
+    if (c != ' ' && c != '\t' && c != '\n' && c != '\r') front[found++] = c;
+  }
+  const std::string_view next = front[0] == '{' ? "\"}" : front[0] == '[' ? "\"{[]" : "";
+  return found == front.size() && next.find(front[1]) != std::string_view::npos;
+}
 
 inline std::string_view guess_of(std::span<const std::byte> first) noexcept {
   for (const known_beginning& known : known_beginnings) {
@@ -54,7 +69,10 @@ inline std::string_view guess_of(std::span<const std::byte> first) noexcept {
   if (first.size() >= 5 && starts_with(first.subspan(1), "BLMY")) {
     return " (a filter that was copied as text: copy it as binary)";
   }
-  return looks_like_text(first.first(first.size() < 64 ? first.size() : 64)) ? " (text)" : "";
+  constexpr std::size_t tar_mark = 257;
+  if (first.size() > tar_mark && starts_with(first.subspan(tar_mark), "ustar")) return " (a tar archive)";
+  if (!looks_like_text(first.first(first.size() < 64 ? first.size() : 64))) return "";
+  return looks_like_json(first) ? " (JSON)" : " (text)";
 }
 
 // Quoted, at most 12 bytes of the file.
