@@ -172,9 +172,6 @@ outcome<void> build_request::check_exclude(const options& given, const kind_info
     return fail_usage(fmt::format("kind {} cannot exclude keys: leave --exclude out, or use --kind {}", kind.name,
                                   kinds_that(&kind_entry::excludes)));
   }
-  if (kind.excludes && given.has(flag::shards)) {
-    return fail_usage(fmt::format("kind {} is built whole, from both lists at once: leave --shards out", kind.name));
-  }
   if (kind.excludes && !given.has(flag::exclude)) {
     return fail_usage(fmt::format(
         "kind {} is built from keys to include and keys to exclude: give these with --exclude FILE", kind.name));
@@ -346,12 +343,14 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
     if (!size) return failed(size.error());
   }
   const auto build = [&] {
-    if (shards_ != 0) {
-      return build_shards(size->kind->name, size->params, hash_.spec(), digests,
-                          {.shards = shards_, .threads = threads});
+    const std::string_view kind = size->kind->name;
+    const shard_setup setup{.shards = shards_, .threads = threads};
+    if (kind_->excludes) {
+      return shards_ != 0 ? build_shards(kind, size->params, hash_.spec(), digests, excluded, setup)
+                          : any_filter::build(kind, size->params, hash_.spec(), digests, excluded, threads);
     }
-    return kind_->excludes ? any_filter::build(size->kind->name, size->params, hash_.spec(), digests, excluded, threads)
-                           : any_filter::build(size->kind->name, size->params, hash_.spec(), digests, threads);
+    return shards_ != 0 ? build_shards(kind, size->params, hash_.spec(), digests, setup)
+                        : any_filter::build(kind, size->params, hash_.spec(), digests, threads);
   };
   auto filter = build();
   if (!filter) {

@@ -180,11 +180,24 @@ void add_line(std::string& out, std::string_view name, std::string_view value) {
   out.append(fmt::format("  {:<14} {}\n", name, value));
 }
 
+// What the shards say, each text once: "none or of the included keys".
+std::string texts_of(const any_filter& filter, std::size_t index) {
+  std::vector<std::string_view> texts;
+  std::string out;
+  for (unsigned i = 0; i < filter.shards(); ++i) {
+    const std::string_view text = filter.shard(i).describe()[index].text;
+    if (std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
+    texts.push_back(text);
+    out.append(fmt::format("{}{}", out.empty() ? "" : " or ", text));
+  }
+  return out;
+}
+
 // "1,024", or with shards that differ "1,024 to 1,040"
 std::string value_text(const report& of, std::size_t index) {
   const any_filter& filter = of.opened.filter;
   const named_value value = filter.describe()[index];
-  if (!value.text.empty()) return std::string(value.text);
+  if (!value.text.empty()) return filter.shards() == 0 ? std::string(value.text) : texts_of(filter, index);
   if (filter.shards() == 0) return with_commas(value.number);
   std::uint64_t least = value.number;
   std::uint64_t most = value.number;
@@ -233,6 +246,10 @@ std::string file_text(const report& of) {
 std::string keys_text(const report& of) {
   const std::string estimate = with_commas(static_cast<std::uint64_t>(of.stats.estimated_keys + 0.5));
   if (of.kind().exact) return with_commas(of.stats.keys.keys);
+  if (of.kind().excludes && of.opened.filter.shards() != 0) {
+    return fmt::format("{} included, {} excluded", with_commas(of.stats.keys.keys),
+                       with_commas(of.stats.capacity_keys - of.stats.keys.keys));
+  }
   if (of.kind().excludes) return fmt::format("{} included", with_commas(of.stats.keys.keys));
   if (of.kind().expires) {
     return fmt::format("{} inserted since it was made (while they were not in it)", with_commas(of.stats.keys.keys));

@@ -16,7 +16,9 @@
 // Threads       as any_filter: one that changes it, or any number that ask it.
 #pragma once
 
+#include <atomic>
 #include <bloomery/any_shards_model.hpp>
+#include <optional>
 
 namespace bloomery {
 
@@ -28,9 +30,13 @@ struct shard_setup {
 // A new, empty filter: each shard is made for its part of the keys and a little more.
 result<any_filter> make_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                const shard_setup& setup) noexcept;
-// A filter of all these digests, which are put in another order: see any_filter::build.
+// A filter of all these digests, which are put in another order: see any_filter::build. With a second list for kinds that
+// exclude digests: both are cut, and a shard may have nothing of either.
 result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                 std::span<std::uint64_t> digests, const shard_setup& setup) noexcept;
+result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
+                                std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
+                                const shard_setup& setup) noexcept;
 // The set with this name, without the shards' numbers: into memory, or mapped where the files allow.
 result<any_filter> load_shards(const char* path, const load_options& options = {}, unsigned threads = 0) noexcept;
 result<any_filter> open_shards(const char* path, const load_options& options = {}, unsigned threads = 0) noexcept;
@@ -54,6 +60,17 @@ inline result<void> check_shard_digests(const any_filter& one, std::uint64_t key
   return fail(errc::not_enough_hash_bits, hash->name, {keys, needed, has});
 }
 
+// The same for shards that were built: where memory or two lists decide, their rates differ. Digests that came
+// again count once, as they do in a filter in one piece.
+inline result<void> check_built_digests(const shard_list& shards) noexcept {
+  std::uint64_t keys = 0;
+  for (const any_filter& part : shards) keys += part.shape().capacity_keys;
+  for (const any_filter& part : shards) {
+    if (auto fits = check_shard_digests(part, keys); !fits) return fits;
+  }
+  return {};
+}
+
 // The first shard of all; `one` is what the others are made with, as well.
 inline result<any_filter> make_first(std::string_view kind, const filter_params& all, const hash_spec& hash,
                                      unsigned shards, filter_params& one) noexcept {
@@ -72,21 +89,34 @@ inline result<any_filter> make_first(std::string_view kind, const filter_params&
   return wider;
 }
 
-// Digests into the order of their shards, in place.
-inline dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept {
-  dealt_digests<std::uint64_t> dealt;
-  dealt.count(digests, shards);
-  auto next = dealt.ends;
-  for (unsigned shard = 0; shard < shards; ++shard) {
-    while (next[shard] < dealt.ends[shard + std::size_t{1}]) {
-      // Whatever lies here goes to its place, until something comes that belongs here.
-      std::uint64_t& here = digests[next[shard]];
-      const unsigned of = shard_of(here, shards);
-      if (of != shard) std::swap(here, digests[next[of]]);
-      ++next[of];
-    }
+// All shards, each by build_one(shard, threads for it).
+template <class BuildOne>
+result<any_filter> build_each(const filter_params& params, const hash_spec& hash, const shard_setup& setup,
+                              BuildOne&& build_one) noexcept {
+  auto list = room_for_shards(setup.shards, params.memory);
+  if (!list) return fail(list.error());
+  auto room = aligned_list<std::optional<any_filter>>();
+  if (auto got = room.reserve(setup.shards, "the shards", params.memory); !got) return fail(got.error());
+  for (unsigned i = 0; i < setup.shards; ++i) room.push({});
+  // One thread a shard where there are enough of them; each shard that is being built takes memory for it.
+  const unsigned threads = setup.threads == 0 ? machine_threads() : setup.threads;
+  const unsigned at_once = std::min(threads, setup.shards);
+  std::atomic<std::uint64_t> in_both = 0;
+  const auto built = for_each_shard(at_once, setup.shards, [&](unsigned i) -> result<void> {
+    auto made = build_one(i, threads / at_once);
+    if (!made && made.error().code == errc::in_both_lists) in_both.fetch_add(made.error().number[0]);
+    if (!made) return fail(made.error());
+    room[i] = std::move(*made);
+    return {};
+  });
+  if (!built) {
+    error why = built.error();
+    if (why.code == errc::in_both_lists) why.number[0] = in_both.load();  // of all shards
+    return fail(why);
   }
-  return dealt;
+  for (auto& part : room) list->push(std::move(*part));
+  if (auto fits = check_built_digests(*list); !fits) return fail(fits.error());
+  return in_shards::wrap(std::move(*list), hash, setup.threads);
 }
 
 inline result<any_filter> read_shards(const char* path, const load_options& options, unsigned threads,
@@ -141,25 +171,24 @@ inline result<any_filter> make_shards(std::string_view kind, const filter_params
 
 inline result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                        std::span<std::uint64_t> digests, const shard_setup& setup) noexcept {
-  auto list = detail::room_for_shards(setup.shards, params.memory);
-  if (!list) return fail(list.error());
-  auto room = aligned_list<std::optional<any_filter>>();
-  if (auto got = room.reserve(setup.shards, "the shards", params.memory); !got) return fail(got.error());
-  for (unsigned i = 0; i < setup.shards; ++i) room.push({});
+  if (auto usable = check_shards(setup.shards); !usable) return fail(usable.error());
+  const filter_params one = shard_params(params, setup.shards);
   const auto dealt = detail::sort_by_shard(digests, setup.shards);
-  // One thread a shard where there are enough of them; each shard that is being built takes memory for it.
-  const unsigned threads = setup.threads == 0 ? machine_threads() : setup.threads;
-  const unsigned at_once = std::min(threads, setup.shards);
-  const auto built = detail::for_each_shard(at_once, setup.shards, [&](unsigned i) -> result<void> {
-    auto made = any_filter::build(kind, params, hash, dealt.of(i, digests.data()), threads / at_once);
-    if (!made) return fail(made.error());
-    room[i] = std::move(*made);
-    return {};
+  return detail::build_each(params, hash, setup, [&](unsigned i, unsigned threads) {
+    return any_filter::build(kind, one, hash, dealt.of(i, digests.data()), threads);
   });
-  if (!built) return fail(built.error());
-  for (auto& part : room) list->push(std::move(*part));
-  if (auto fits = detail::check_shard_digests((*list)[0], digests.size()); !fits) return fail(fits.error());
-  return detail::in_shards::wrap(std::move(*list), hash, setup.threads);
+}
+
+inline result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
+                                       std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
+                                       const shard_setup& setup) noexcept {
+  if (auto usable = check_shards(setup.shards); !usable) return fail(usable.error());
+  const filter_params one = shard_params(params, setup.shards);
+  const auto dealt = detail::sort_by_shard(digests, setup.shards);
+  const auto others = detail::sort_by_shard(excluded, setup.shards);
+  return detail::build_each(params, hash, setup, [&](unsigned i, unsigned threads) {
+    return any_filter::build(kind, one, hash, dealt.of(i, digests.data()), others.of(i, excluded.data()), threads);
+  });
 }
 
 inline result<any_filter> load_shards(const char* path, const load_options& options, unsigned threads) noexcept {

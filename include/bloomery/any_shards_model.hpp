@@ -40,19 +40,6 @@ result<void> for_each_shard(unsigned threads, std::size_t count, Work&& work) no
   return fail(why);
 }
 
-// Digests in the order of their shards, those of one shard in the order that they had.
-template <class Digest>
-struct dealt_digests {
-  std::array<std::size_t, std::size_t{max_shards} + 1> ends{};  // of the shard before
-  [[nodiscard]] std::span<Digest> of(unsigned shard, Digest* all) const noexcept {
-    return {all + ends[shard], ends[shard + std::size_t{1}] - ends[shard]};
-  }
-  void count(std::span<const Digest> digests, unsigned shards) noexcept {
-    for (const Digest& digest : digests) ++ends[shard_of(digest, shards) + std::size_t{1}];
-    for (unsigned i = 1; i <= shards; ++i) ends[i] += ends[i - 1];
-  }
-};
-
 struct in_shards final : filter_model {
   in_shards(shard_list from, unsigned with_threads) noexcept
       : parts(std::move(from)), threads(with_threads == 0 ? machine_threads() : with_threads) {}
@@ -147,6 +134,18 @@ inline stored_shape in_shards::shape() const noexcept {
   return all;
 }
 
+// Counts add up; a share is that of the keys, of which each shard has as many as the others.
+inline loss_state joined(loss_state all, const loss_state& one, unsigned shards) noexcept {
+  all.added_keys += one.added_keys;
+  all.removals += one.removals;
+  all.capacity_removals += one.capacity_removals;
+  all.returned += one.returned;
+  all.return_slots += one.return_slots;
+  all.promised_rate = std::max(all.promised_rate, one.promised_rate);
+  all.rate += one.rate / shards;
+  return all;
+}
+
 inline result<filter_stats> in_shards::stats() const noexcept {
   filter_stats all;
   for (unsigned i = 0; i < parts.size(); ++i) {
@@ -162,6 +161,7 @@ inline result<filter_stats> in_shards::stats() const noexcept {
     all.fpr_now += one->fpr_now / shards();
     all.memory_bytes += one->memory_bytes;
     if (one->saturated) all.saturated = all.saturated.value_or(0) + *one->saturated;
+    if (one->loss) all.loss = joined(all.loss.value_or(loss_state{}), *one->loss, shards());
     if (!one->window) continue;
     if (!all.window) all.window = window_state{.covered_ns = one->window->covered_ns};
     all.window->generation = std::max(all.window->generation, one->window->generation);

@@ -26,7 +26,8 @@
 //               kind may refuse (promised rate, room, memory), that takes a second copy for the time of the merge.
 // Full          a kind with an end refuses a key when the key's own shard is full. insert says `full`; a batch takes all keys
 //               that fit, and says how many did not.
-// Built at once kinds `fuse` and `ribbon` have `build` instead of make and insert, which cuts the keys first.
+// Built at once kinds `fuse` and `ribbon` have `build` instead of make and insert, which cuts the keys first; `cascade` too, and
+//               there it cuts both lists: it is exact about all keys of either, also where a shard gets nothing of one.
 // Files         N native files with one stamp, written so that all appear or none (file/shard_set.hpp). A shard can be looked
 //               at alone; loading one as if it were the whole filter is refused.
 // Memory        that of the shards and 64 to 512 bytes each. A batch takes 52 KiB of the stack, of 128-bit digests 84 KiB.
@@ -38,6 +39,8 @@
 #include <bloomery/file/shard_set.hpp>
 #include <bloomery/filter.hpp>
 #include <bloomery/kinds/guarded.hpp>
+#include <bloomery/sharded_build.hpp>
+#include <optional>
 
 namespace bloomery {
 
@@ -46,10 +49,15 @@ class sharded {
  public:
   static result<sharded> make(const filter_params& params, unsigned shards,
                               const H& hash = {}) noexcept requires dynamic_kind<K>;
-  // From all keys at once; while it builds, each key takes 16 bytes more. 0 threads: as many as processors.
+  // From all keys at once; while it builds, each key takes 8 bytes more. 0 threads: as many as processors.
   template <class Key>
   static result<sharded> build(std::span<const Key> keys, const filter_params& params, unsigned shards,
                                const H& hash = {}, unsigned threads = 0) noexcept requires static_kind<K>;
+  // The same for kinds that also take keys that they shall not match.
+  template <class Key>
+  static result<sharded> build(std::span<const Key> keys, std::span<const Key> excluded, const filter_params& params,
+                               unsigned shards, const H& hash = {},
+                               unsigned threads = 0) noexcept requires excluding_kind<K>;
   // All files of a set that save wrote with this name, and with the same kind, hash, seed and key.
   static result<sharded> load(const char* path, const H& hash = {}, const load_options& options = {}) noexcept;
   // FILE.00-of-04 and so on.
@@ -105,7 +113,12 @@ class sharded {
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
     return sum([](const K& filter) { return filter.capacity_keys(); });
   }
-  [[nodiscard]] double promised_fpr() const noexcept { return shards_[0].filter().promised_fpr(); }
+  // Shards promise the same, unless memory or two lists decide: then the largest.
+  [[nodiscard]] double promised_fpr() const noexcept {
+    double most = 0;
+    for (const part& each : shards_) most = std::max(most, each.filter().promised_fpr());
+    return most;
+  }
   // A key asks one shard, each as likely as the others.
   [[nodiscard]] double fpr_now() const noexcept {
     return sum([](const K& filter) { return filter.fpr_now(); }) / shards();
@@ -128,7 +141,12 @@ class sharded {
   sharded(aligned_list<part> shards, const H& hash) noexcept
       : shards_(std::move(shards)), hash_(hash), wide_(shards_[0].filter().shape().digest_bits == 128) {}
   static result<aligned_list<part>> room_for(std::uint64_t shards, const memory_hooks* memory) noexcept;
-  static result<void> check_hash(const filter_params& params, const K& one) noexcept;
+  // Whether the hash has bits enough for this shard of a filter for so many keys.
+  static result<void> check_hash(std::optional<std::uint64_t> keys, const K& one) noexcept;
+  // Each shard by build_one(shard).
+  template <class BuildOne>
+  static result<sharded> build_each(const filter_params& params, unsigned shards, const H& hash,
+                                    BuildOne&& build_one) noexcept;
   [[nodiscard]] result<void> check_alike(const sharded& other) const noexcept;
 
   template <class F>
@@ -171,13 +189,13 @@ result<aligned_list<typename sharded<K, H>::part>> sharded<K, H>::room_for(std::
 
 // Equal digests are in one shard, so that a digest must tell all keys apart, not those of a shard.
 template <filter_kind K, hash_function H>
-result<void> sharded<K, H>::check_hash(const filter_params& params, const K& one) noexcept {
+result<void> sharded<K, H>::check_hash(std::optional<std::uint64_t> keys, const K& one) noexcept {
   if constexpr (!K::info.exact) {
     const unsigned bits = one.shape().digest_bits;
     if (auto fits = check_hash_bits(H::info, one.capacity_keys(), one.promised_fpr(), bits); !fits) return fits;
-    const unsigned needed = K::info.grows ? 0 : sizing::hash_bits_needed(params.keys.value_or(1), one.promised_fpr());
+    const unsigned needed = K::info.grows ? 0 : sizing::hash_bits_needed(keys.value_or(1), one.promised_fpr());
     const unsigned has = std::min<unsigned>(H::info.bits, bits);
-    if (has < needed) return fail(errc::not_enough_hash_bits, H::info.name, {*params.keys, needed, has});
+    if (has < needed) return fail(errc::not_enough_hash_bits, H::info.name, {keys.value_or(1), needed, has});
   }
   return {};
 }
@@ -200,7 +218,30 @@ result<sharded<K, H>> sharded<K, H>::make(const filter_params& params, unsigned 
     if (!made) return fail(made.error());
     list->push(part(std::move(*made)));
   }
-  if (auto fits = check_hash(params, (*list)[0].filter()); !fits) return fail(fits.error());
+  if (auto fits = check_hash(params.keys, (*list)[0].filter()); !fits) return fail(fits.error());
+  return sharded(std::move(*list), hash);
+}
+
+template <filter_kind K, hash_function H>
+template <class BuildOne>
+result<sharded<K, H>> sharded<K, H>::build_each(const filter_params& params, unsigned shards, const H& hash,
+                                                BuildOne&& build_one) noexcept {
+  auto list = room_for(shards, params.memory);
+  if (!list) return fail(list.error());
+  std::uint64_t keys = 0;  // that came again count once, as in filter<K>
+  detail::lists_in_common common;
+  for (unsigned i = 0; i < shards; ++i) {
+    auto made = build_one(i);
+    if (!made && common.takes(made.error())) continue;
+    if (!made) return fail(made.error());
+    keys += made->capacity_keys();
+    list->push(part(std::move(*made)));
+  }
+  if (common.any()) return fail(common.why);
+  // Where memory or two lists decide about their rates, they differ.
+  for (const part& each : *list) {
+    if (auto fits = check_hash(keys, each.filter()); !fits) return fail(fits.error());
+  }
   return sharded(std::move(*list), hash);
 }
 
@@ -208,33 +249,24 @@ template <filter_kind K, hash_function H>
 template <class Key>
 result<sharded<K, H>> sharded<K, H>::build(std::span<const Key> keys, const filter_params& params, unsigned shards,
                                            const H& hash, unsigned threads) noexcept requires static_kind<K> {
-  auto list = room_for(shards, params.memory);
-  if (!list) return fail(list.error());
-  auto memory = aligned_buffer::make(2 * keys.size() * sizeof(std::uint64_t), "the digests", params.memory);
-  if (!memory) return fail(memory.error());
-  const std::span digests(reinterpret_cast<std::uint64_t*>(memory->data()), keys.size());
-  const std::span sorted(digests.data() + keys.size(), keys.size());
-  const kernels::digest_source<H, Key> source{hash, keys};
-  std::array<std::size_t, std::size_t{max_shards} + 1> ends{};
-  for (std::size_t first = 0; first < keys.size(); first += 64) {
-    const std::size_t some = std::min<std::size_t>(64, keys.size() - first);
-    const std::uint64_t* made = source(first, some, digests.data() + first);
-    if (made != digests.data() + first) std::copy_n(made, some, digests.data() + first);
-  }
-  for (const std::uint64_t digest : digests) ++ends[shard_of(digest, shards) + std::size_t{1}];
-  for (unsigned i = 1; i <= shards; ++i) ends[i] += ends[i - 1];
-  for (const std::uint64_t digest : digests) sorted[ends[shard_of(digest, shards)]++] = digest;
-  std::size_t begin = 0;
-  for (unsigned i = 0; i < shards; ++i) {
-    auto made = K::build(params, sorted.subspan(begin, ends[i] - begin), threads);
-    if (!made) return fail(made.error());
-    list->push(part(std::move(*made)));
-    begin = ends[i];
-  }
-  filter_params all = params;
-  all.keys = keys.size();
-  if (auto fits = check_hash(all, (*list)[0].filter()); !fits) return fail(fits.error());
-  return sharded(std::move(*list), hash);
+  auto digests = detail::cut_digests::of_keys(keys, shards, hash, params.memory);
+  if (!digests) return fail(digests.error());
+  const filter_params one = shard_params(params, shards);
+  return build_each(params, shards, hash, [&](unsigned i) { return K::build(one, digests->of(i), threads); });
+}
+
+template <filter_kind K, hash_function H>
+template <class Key>
+result<sharded<K, H>> sharded<K, H>::build(std::span<const Key> keys, std::span<const Key> excluded,
+                                           const filter_params& params, unsigned shards, const H& hash,
+                                           unsigned threads) noexcept requires excluding_kind<K> {
+  auto digests = detail::cut_digests::of_keys(keys, shards, hash, params.memory);
+  if (!digests) return fail(digests.error());
+  const filter_params one = shard_params(params, shards);
+  auto others = detail::cut_digests::of_keys(excluded, shards, hash, params.memory);
+  if (!others) return fail(others.error());
+  return build_each(params, shards, hash,
+                    [&](unsigned i) { return K::build(one, digests->of(i), others->of(i), threads); });
 }
 
 template <filter_kind K, hash_function H>

@@ -54,6 +54,48 @@ TEST_F(Cascade, EmptyListsAreListsLikeOthers) {
   for (const char* file : {"no", "yes", "nothing"}) EXPECT_EQ(run({"info", file}).code, 0) << file;
 }
 
+TEST_F(Cascade, InShardsItIsExactAboutBothListsToo) {
+  const auto made = json_of(building("c", {"--json", "--exclude", "out", "--shards", "4", "in"}));
+  EXPECT_EQ(made["shards"], 4);
+  EXPECT_EQ(made["keys_inserted"], 300);
+  EXPECT_EQ(made["excluded_keys"], 19'700);
+  EXPECT_TRUE(exists("c.00-of-04") && exists("c.03-of-04") && !exists("c"));
+  EXPECT_EQ(run({"query", "-c", "c", "in"}).out, "300\n");
+  EXPECT_EQ(run({"query", "-c", "c", "out"}).out, "0\n");
+  EXPECT_EQ(run({"verify", "-q", "c", "--keys", "in", "--absent", "out"}).code, 0);
+  EXPECT_EQ(run({"verify", "-q", "c", "--keys", "out", "--absent", "in"}).code, 1);
+  const std::string text = run({"info", "c"}).out;
+  EXPECT_NE(text.find("keys           300 included, 19,700 excluded\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("first layer    of the included keys\n"), std::string::npos) << text;
+  // Copies and the number of threads change nothing; a list of nothing, and more shards than keys, are as good.
+  ASSERT_EQ(
+      run(building("again", {"-q", "--exclude", "out", "--shards", "4", "-j", "3"}), read("in") + read("in")).code, 0);
+  for (const char* end : {".00-of-04", ".01-of-04", ".02-of-04", ".03-of-04"}) {
+    EXPECT_TRUE(read(std::string("again") + end) == read(std::string("c") + end)) << end;
+  }
+  write("none", "");
+  ASSERT_EQ(run(building("no", {"-q", "--exclude", "out", "--shards", "3", "none"})).code, 0);
+  EXPECT_EQ(run({"query", "-c", "no", "out"}).out, "0\n");
+  ASSERT_EQ(run(building("yes", {"-q", "--exclude", "none", "--shards", "3", "in"})).code, 0);
+  EXPECT_EQ(run({"query", "-c", "yes", "in"}).out, "300\n");
+  ASSERT_EQ(run(building("many", {"-q", "--exclude", "out", "--shards", "100", "in"})).code, 0);
+  EXPECT_EQ(run({"verify", "-q", "many", "--keys", "in", "--absent", "out"}).code, 0);
+  EXPECT_NE(run({"info", "many"}).out.find("first layer    "), std::string::npos);
+  // With a rate, and within a ceiling.
+  ASSERT_EQ(run(building("rate", {"-q", "-p", "0.1%", "--mem", "10K", "--exclude", "out", "--shards", "4", "in"})).code,
+            0);
+  EXPECT_EQ(run({"verify", "-q", "rate", "--keys", "in"}).code, 0);
+  EXPECT_EQ(run({"verify", "-q", "rate", "--keys", "in", "--absent", "out"}).code, 0);
+}
+
+TEST_F(Cascade, InShardsKeysInBothListsAreCountedOverAllShards) {
+  write("out", numbers(290, 20'000));
+  const ran named = run(building("c", {"--exclude", "out", "--shards", "8", "in"}));
+  EXPECT_EQ(named.code, 2);
+  EXPECT_NE(named.err.find(" and 10 other keys are in both lists"), std::string::npos) << named.err;
+  EXPECT_EQ(names(), (std::vector<std::string>{"in", "out"}));
+}
+
 TEST_F(Cascade, VerifyProvesBothLists) {
   ASSERT_EQ(run(building("c", {"-q", "--exclude", "out", "in"})).code, 0);
   const auto both = json_of({"verify", "--json", "c", "--keys", "in", "--absent", "out"});
@@ -156,8 +198,6 @@ TEST_F(Cascade, WhatDoesNotGoTogetherIsRefused) {
                "bloomery: build: kind blocked cannot exclude keys: leave --exclude out, or use --kind cascade");
   expect_error({"build", "-o", "c", "--kind", "ribbon", "--exclude", "out", "in"},
                "bloomery: build: kind ribbon cannot exclude keys: leave --exclude out, or use --kind cascade");
-  expect_error(building("c", {"--exclude", "out", "--shards", "4", "in"}),
-               "bloomery: build: kind cascade is built whole, from both lists at once: leave --shards out");
   expect_error(building("c", {"--exclude", "-"}), "bloomery: build: standard input (-) can be read only once");
   expect_error(building("c", {"--exclude", "out", "--bits-per-key", "9", "in"}),
                "bloomery: build: kind cascade is as large as its two lists need: leave the size out");

@@ -61,8 +61,11 @@ TEST_F(Shards, EveryKindComesInShards) {
   for (const auto& each : kinds) {
     const std::string kind = each["name"];
     SCOPED_TRACE(kind);
-    if (each["excludes"]) continue;  // is built whole: see cascade_test.cpp
     std::vector<std::string> how = {"--kind", kind};
+    if (each["excludes"]) {
+      write("excluded", numbers(10001, 12000));
+      how.insert(how.end(), {"--exclude", "excluded"});
+    }
     if (kind == "bitmap") how.emplace_back("--u64");
     if (kind == "window") how.insert(how.end(), {"-n", "3000"});
     build_set(kind, numbers(1, 2000), how);
@@ -72,6 +75,27 @@ TEST_F(Shards, EveryKindComesInShards) {
     EXPECT_LT(std::stoi(run(ask, numbers(10001, 12000)).out), 60);
     EXPECT_EQ(json_of({"info", "--json", kind})["shards"], 4);
   }
+}
+
+// The memory is that of all shards, also of those that are built at once.
+TEST_F(Shards, MemoryIsSharedOut) {
+  write("keys", numbers(1, 50000));
+  for (const char* kind : {"blocked", "fuse", "ribbon"}) {
+    const auto made = json_of({"build", "--json", "--kind", kind, "--shards", "4", "--mem", "80K", "-o", kind, "keys"});
+    EXPECT_LE(made["memory_bytes"].get<std::uint64_t>(), 80'000U) << kind;
+    EXPECT_GE(made["memory_bytes"].get<std::uint64_t>(), 50'000U) << kind;
+    EXPECT_EQ(run({"verify", kind, "--keys", "keys"}).code, 0) << kind;
+  }
+}
+
+TEST_F(Shards, InfoSaysWhatRemovalsCostTheWhole) {
+  build_set("f", numbers(1, 4000), {"--kind", "dual", "-n", "4000"});
+  ASSERT_EQ(run({"remove", "-q", "f"}, numbers(1, 200)).code, 0);
+  const auto loss = json_of({"info", "--json", "f"})["loss"];
+  EXPECT_EQ(loss["removals"], 200);
+  EXPECT_GE(loss["added_keys"].get<std::uint64_t>(), 3900U);
+  EXPECT_GT(loss["now"].get<double>(), 0.0);
+  EXPECT_LE(loss["now"].get<double>(), loss["promised"].get<double>());
 }
 
 TEST_F(Shards, InfoShowsTheWholeAndTheNumberOfShards) {

@@ -599,7 +599,7 @@ TEST(AdaptiveOver, GrowsInTheLayoutAndModeThatItWasMadeIn) {
   EXPECT_EQ(filter->link(1).geometry().slots, 4U);
 }
 
-TEST(AdaptiveThreads, ManyMayAskAndEveryAnswerOfTheListIsCounted) {
+TEST(AdaptiveConcurrent, ManyMayAskAndEveryAnswerOfTheListIsCounted) {
   auto filter = made_for<cuckoo>(10'000, 0.1);
   filter.insert_batch(all_of(numbers_from(0, 10'000)));
   const numbers reported = false_positives_of(filter, 1000);

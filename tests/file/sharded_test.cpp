@@ -1,6 +1,8 @@
 // sharded<K>: answers, rates, merges, room, and many threads. Its files are in shard_set_test.cpp.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <bloomery/core/binomial.hpp>
 #include <bloomery/sharded.hpp>
 #include <string>
@@ -219,6 +221,131 @@ TEST(ShardedFuse, IsBuiltFromAllKeysAtOnce) {
   EXPECT_LE(binomial::lower_bound(found, 100'000, 0.001), filter->promised_fpr());
 }
 
+// Copies count once, as in a filter in one piece: 2^13 keys at 1/512 need 29 bits of the hash, 2^17 need 33.
+TEST(ShardedRibbon, CopiesNeedNoMoreBitsOfTheHash) {
+  const auto build = [](std::uint64_t different) {
+    std::vector<std::uint64_t> keys(std::size_t{1} << 17U);
+    for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i % different;
+    return sharded<ribbon, murmur3_x86_32>::build(std::span<const std::uint64_t>(keys), {.fpr = 1.0 / 512}, 4);
+  };
+  const auto copies = build(std::uint64_t{1} << 13U);
+  ASSERT_TRUE(copies) << error_of(copies);
+  EXPECT_LE(copies->keys().keys, std::uint64_t{1} << 13U);
+  const auto others = build(std::uint64_t{1} << 17U);
+  ASSERT_FALSE(others);
+  EXPECT_EQ(others.error().code, errc::not_enough_hash_bits);
+  EXPECT_EQ(others.error().number[1], 33U);
+}
+
+TEST(ShardedRibbon, MemoryIsThatOfAllShards) {
+  std::vector<std::uint64_t> keys(20'000);
+  for (std::uint64_t i = 0; i < keys.size(); ++i) keys[i] = i;
+  const auto filter = sharded<ribbon>::build(std::span<const std::uint64_t>(keys), {.memory_bytes = 30'000}, 4);
+  ASSERT_TRUE(filter) << error_of(filter);
+  std::uint64_t bytes = 0;
+  for (unsigned i = 0; i < 4; ++i) {
+    bytes += filter->shard(i).memory_bytes();
+    EXPECT_LE(filter->shard(i).promised_fpr(), filter->promised_fpr());
+  }
+  EXPECT_LE(bytes, 30'000U);
+  EXPECT_GE(bytes, 25'000U);
+  for (const std::uint64_t key : keys) ASSERT_TRUE(filter->may_contain(key));
+}
+
+sharded<cascade> built_from(const std::vector<prehashed>& in, const std::vector<prehashed>& out, unsigned shards,
+                            const filter_params& params = {}) {
+  auto made = sharded<cascade>::build(view(in), view(out), params, shards, {}, 2);
+  if (!made) {
+    ADD_FAILURE() << describe(made.error()).c_str();
+    std::abort();
+  }
+  return std::move(*made);
+}
+
+TEST(ShardedCascade, IsExactAboutBothListsAtAnyNumberOfShards) {
+  const auto in = digests_from(0, 3000);
+  const auto out = digests_from(10'000, 50'000);
+  const auto few = digests_from(3000, 5);
+  for (const unsigned shards : {1U, 2U, 7U, 64U, 4096U}) {
+    for (const auto& [one, other] :
+         {std::pair(in, out), std::pair(out, in), std::pair(few, out), std::pair(out, few)}) {
+      const auto filter = built_from(one, other, shards);
+      EXPECT_EQ(hits(filter, one), one.size()) << shards;
+      EXPECT_EQ(hits(filter, other), 0U) << shards;
+      for (const prehashed& key : few) ASSERT_EQ(filter.may_contain(key), hits(filter, {key}) != 0);
+      EXPECT_EQ(filter.keys().keys, one.size());
+      EXPECT_EQ(filter.capacity_keys(), one.size() + other.size());
+    }
+  }
+}
+
+// Shards with nothing of one list, or of both, say what is right for the other.
+TEST(ShardedCascade, AShardWithNothingOfAListIsExactAboutTheOther) {
+  constexpr unsigned shards = 4;
+  std::array<std::vector<prehashed>, 2> lists;  // shard 0 has the first alone, 1 the second, 2 both, 3 none
+  std::vector<prehashed> strangers;
+  for (const prehashed& key : digests_from(0, 8000)) {
+    const unsigned at = shard_of(key.digest, shards);
+    if (at == 3) {
+      strangers.push_back(key);
+    } else {
+      lists[at == 2 ? lists[0].size() % 2 : at].push_back(key);
+    }
+  }
+  const auto filter = built_from(lists[0], lists[1], shards);
+  EXPECT_EQ(hits(filter, lists[0]), lists[0].size());
+  EXPECT_EQ(hits(filter, lists[1]), 0U);
+  EXPECT_EQ(hits(filter, strangers), 0U) << "of a shard without keys";
+  EXPECT_EQ(filter.shard(0).excluded_keys(), 0U);
+  EXPECT_EQ(filter.shard(1).keys().keys, 0U);
+  EXPECT_EQ(filter.shard(3).memory_bytes(), 0U);
+  EXPECT_EQ(filter.promised_fpr(), 1.0) << "of shard 0, which excludes nothing and says yes to all";
+  const auto bounded = built_from(lists[0], lists[1], shards, {.fpr = 0.01});
+  EXPECT_EQ(hits(bounded, lists[0]), lists[0].size());
+  EXPECT_EQ(hits(bounded, lists[1]), 0U);
+  EXPECT_EQ(bounded.promised_fpr(), 0.01);
+  EXPECT_LE(bounded.fpr_now(), 0.01);
+  const std::vector<prehashed> nothing;
+  EXPECT_EQ(hits(built_from(nothing, lists[1], shards), lists[1]), 0U);
+  EXPECT_EQ(hits(built_from(lists[0], nothing, shards), lists[0]), lists[0].size());
+  EXPECT_EQ(hits(built_from(nothing, nothing, shards), lists[0]), 0U);
+}
+
+TEST(ShardedCascade, KeysInBothListsAreCountedOverAllShards) {
+  const auto in = digests_from(0, 2000);
+  auto out = digests_from(1900, 10'000);
+  out.push_back(out[0]);  // counts once
+  const auto made = sharded<cascade>::build(view(in), view(out), {}, 16);
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::in_both_lists);
+  EXPECT_EQ(made.error().number[0], 100U);
+  const auto named = std::find_if(in.begin() + 1900, in.end(),
+                                  [&](const prehashed& key) { return key.digest == made.error().number[1]; });
+  EXPECT_NE(named, in.end());
+  EXPECT_FALSE(sharded<cascade>::build(view(in), {}, 16)) << "neither a second list nor a rate";
+  EXPECT_TRUE(sharded<cascade>::build(view(in), {.fpr = 0.1}, 16));
+  EXPECT_EQ(error_of(sharded<cascade>::build(view(in), view(out), {}, 0)),
+            "number of shards 0 is not usable: give 1 to 4096");
+}
+
+TEST(ShardedCascade, MemoryThatIsRefusedIsAnErrorAndNothingIsLost) {
+  const auto in = digests_from(0, 200);
+  const auto out = digests_from(1000, 3000);
+  for (std::uint64_t refused = 0; refused < 200; ++refused) {
+    counting_memory memory(refused);
+    {
+      const auto made = sharded<cascade>::build(view(in), view(out), {.memory = &memory.hooks}, 3, {}, 1);
+      if (made) {
+        EXPECT_GE(refused, 6U);
+        return;
+      }
+      EXPECT_EQ(made.error().code, errc::out_of_memory);
+    }
+    EXPECT_EQ(memory.live, 0U);
+  }
+  FAIL() << "it never succeeds";
+}
+
 TEST(ShardedBloom, TakesDigestsOf128Bits) {
   auto filter = make<bloom>(1'000'000, 4, 1e-12);
   ASSERT_EQ(filter.shard(0).digest_bits(), 128U);
@@ -295,7 +422,9 @@ TYPED_TEST(ShardedConcurrent, EqualKeysOfAllThreadsAreThere) {
   // by every thread, and each said so.
   const std::uint64_t missing = keys - hits(filter, digests);
   EXPECT_LE(thread_count * missing, refused.load());
-  if (!bounded_kind<TypeParam>) EXPECT_EQ(refused.load(), 0U);
+  if (!bounded_kind<TypeParam>) {
+    EXPECT_EQ(refused.load(), 0U);
+  }
 }
 
 TEST(ShardedConcurrentErase, OtherThreadsKeysStay) {

@@ -568,10 +568,16 @@ TEST(Cascade, HostileShapesAreRefused) {
       EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[field] = value; })) << field << " " << value;
     }
   }
-  EXPECT_TRUE(refused([](stored_shape& shape) {
-    shape.field[3] = 0;
-    shape.field[4] = 2;
-  })) << "behind a layer that is not there";
+  // Of both parts: a layer behind one that is not there, one that is too small for a key, and one that is too large.
+  for (const unsigned field : {3U, 6U}) {
+    EXPECT_TRUE(refused([&](stored_shape& shape) {
+      shape.field[field] = 0;
+      shape.field[field + 1] = 2;
+    })) << field;
+    for (const std::uint64_t value : {std::uint64_t{1}, std::uint64_t{1} << 54U, ~std::uint64_t{0}}) {
+      EXPECT_TRUE(refused([&](stored_shape& shape) { shape.field[field] = value; })) << field << " " << value;
+    }
+  }
   EXPECT_TRUE(refused([](stored_shape& shape) { shape.field[2] = shape.field[5] = std::uint64_t{1} << 53U; }));
   EXPECT_TRUE(refused([](stored_shape& shape) { shape.field[5] = shape.field[6] = shape.field[7] = 0; }));
   EXPECT_TRUE(refused([](stored_shape& shape) { shape.keys = 0; }));

@@ -340,6 +340,37 @@ TEST(Ribbon, RefusedMemoryIsAnErrorAndTheDigestsStay) {
   }
 }
 
+// Whether memory is sent for depends on the size that the view says.
+TEST(Ribbon, BatchesOfAnyLengthAnswerAsSingleLookupsNearAndFar) {
+  const digest_list held = random_digests(31, 3000);
+  digest_list asked = random_digests(32, 1000);
+  for (std::size_t i = 0; i < asked.size(); i += 3) asked[i] = held[i];
+  const kernels::given_digests given{asked.data()};
+  for (const double fpr : {0.3, 0.01, 0.001, 1e-6, 1e-9}) {
+    const ribbon filter = built({.fpr = fpr}, held);
+    auto view =
+        detail::ribbon_view_of(filter.geometry(), reinterpret_cast<const std::uint64_t*>(filter.payload().data()));
+    for (const isa level : {isa::scalar, active_isa()}) {
+      const auto ask = kernels::ribbon_functions::of(level, filter.geometry().widest());
+      for (const std::uint64_t bytes : {std::uint64_t{0}, kernels::ribbon_far_bytes + 1}) {
+        view.size_bytes = bytes;
+        for (const std::size_t count : {1U, 15U, 16U, 17U, 63U, 64U, 65U, 127U, 128U, 129U, 193U, 1000U}) {
+          std::vector<std::uint64_t> mask(mask_words(count) + 1, 0x5555555555555555U);
+          ask.many(view, count, kernels::digest_feed(given), mask.data());
+          for (std::size_t i = 0; i < count; ++i) {
+            ASSERT_EQ((mask[i / 64] >> (i % 64) & 1U) != 0, ask.one(view, asked[i])) << fpr << " " << count << " " << i;
+            ASSERT_TRUE(i % 3 != 0 || ask.one(view, asked[i]));
+          }
+          if (count % 64 != 0) {
+            ASSERT_EQ(mask[count / 64] >> (count % 64), 0U);
+          }
+          ASSERT_EQ(mask.back(), 0x5555555555555555U);
+        }
+      }
+    }
+  }
+}
+
 TEST(Ribbon, LookupsForADecidedShapeAnswerTheSame) {
   const auto digests = random_digests(20, 6000);
   for (const double fpr : {0.1, 0.001, 1e-6, 1e-9}) {

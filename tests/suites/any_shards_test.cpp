@@ -155,6 +155,50 @@ TEST_F(AnyShards, TheFilesAreThoseOfShardedWhateverTheThreads) {
   }
 }
 
+TEST_F(AnyShards, TwoListsAreCutAlikeAndGiveTheFilesOfSharded) {
+  const auto in = digests_of(21, 60);
+  const auto out = digests_of(22, 9000);
+  std::vector<prehashed> in_keys;
+  std::vector<prehashed> out_keys;
+  for (const std::uint64_t digest : in) in_keys.push_back({digest});
+  for (const std::uint64_t digest : out) out_keys.push_back({digest});
+  using keys = std::span<const prehashed>;
+  for (const unsigned shards : {1U, 7U, 30U}) {
+    const std::string typed_name = "t" + std::to_string(shards);
+    ASSERT_TRUE(
+        must(sharded<cascade>::build(keys(in_keys), keys(out_keys), {}, shards)).save(path(typed_name).c_str()));
+    for (const unsigned threads : {1U, 5U}) {
+      auto included = in;
+      auto excluded = out;
+      const any_filter filter = must(
+          build_shards("cascade", {}, spec_for("cascade"), included, excluded, {.shards = shards, .threads = threads}));
+      EXPECT_EQ(present(filter, in), in.size());
+      EXPECT_EQ(present(filter, out), 0U);
+      EXPECT_EQ(filter.shape().keys, in.size());
+      EXPECT_EQ(filter.shape().capacity_keys, in.size() + out.size());
+      const std::string name = "a" + std::to_string(shards) + "-" + std::to_string(threads);
+      ASSERT_TRUE(filter.save(path(name).c_str()));
+      expect_same_files(typed_name, name, shards);
+      EXPECT_EQ(present(must(open_shards(path(name).c_str())), out), 0U);
+    }
+  }
+}
+
+TEST_F(AnyShards, WhatTwoListsHaveInCommonIsCountedOverAllShards) {
+  auto in = digests_of(23, 700);
+  auto out = digests_of(24, 9000);
+  for (std::size_t i = 0; i < 50; ++i) out[i * 100] = in[i];
+  const auto made = build_shards("cascade", {}, spec_for("cascade"), in, out, {.shards = 16, .threads = 3});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, errc::in_both_lists);
+  EXPECT_EQ(made.error().number[0], 50U);
+  EXPECT_NE(std::find(in.begin(), in.end(), made.error().number[1]), in.end());
+  EXPECT_NE(std::find(out.begin(), out.end(), made.error().number[1]), out.end());
+  EXPECT_EQ(error_text_of(build_shards("ribbon", {.fpr = 0.01}, spec_for("ribbon"), in, out, {.shards = 2})),
+            "kind ribbon cannot exclude keys");
+  EXPECT_EQ(build_shards("cascade", {}, spec_for("cascade"), in, out, {.shards = 0}).error().code, errc::bad_shards);
+}
+
 TEST_F(AnyShards, TakesWideDigestsWhereAllKeysTogetherNeedThem) {
   // 64 bits would do for each of the shards.
   const filter_params params{.keys = 200'000, .fpr = 1e-12};
@@ -180,6 +224,14 @@ TEST_F(AnyShards, AHashMustTellAllKeysApartNotThoseOfAShard) {
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, errc::not_enough_hash_bits);
   EXPECT_EQ(made.error().number[0], 400'000U);
+  // Copies count once.
+  std::vector<std::uint64_t> digests(400'000);
+  for (std::uint64_t i = 0; i < digests.size(); ++i) digests[i] = mix64(i % 30'000);
+  EXPECT_TRUE(build_shards("ribbon", {.fpr = 0.01}, short_hash, digests, {.shards = 16}));
+  for (std::uint64_t i = 0; i < digests.size(); ++i) digests[i] = mix64(i);
+  const auto built = build_shards("ribbon", {.fpr = 0.01}, short_hash, digests, {.shards = 16});
+  ASSERT_FALSE(built);
+  EXPECT_EQ(built.error().code, errc::not_enough_hash_bits);
 }
 
 TEST_F(AnyShards, ErasesAndCountsInTheShardOfTheKey) {

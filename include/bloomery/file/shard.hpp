@@ -22,6 +22,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <span>
+#include <utility>
 
 namespace bloomery {
 
@@ -70,6 +71,7 @@ inline std::uint64_t shard_keys(std::uint64_t keys, unsigned count) noexcept {
 inline filter_params shard_params(const filter_params& all, unsigned count) noexcept {
   filter_params one = all;
   if (all.keys) one.keys = shard_keys(*all.keys, count);
+  if (all.excluded_keys) one.excluded_keys = shard_keys(*all.excluded_keys, count);
   if (all.bits) one.bits = *all.bits / count;
   if (all.memory_bytes) one.memory_bytes = *all.memory_bytes / count;
   return one;
@@ -111,5 +113,39 @@ class shard_sorter {
   std::array<std::uint16_t, most> from_;
   std::array<std::uint16_t, std::size_t{max_shards} + 1> ends_;
 };
+
+namespace detail {
+
+// Digests in the order of their shards, those of one shard in the order that they had.
+template <class Digest>
+struct dealt_digests {
+  std::array<std::size_t, std::size_t{max_shards} + 1> ends{};  // of the shard before
+  [[nodiscard]] std::span<Digest> of(unsigned shard, Digest* all) const noexcept {
+    return {all + ends[shard], ends[shard + std::size_t{1}] - ends[shard]};
+  }
+  void count(std::span<const Digest> digests, unsigned shards) noexcept {
+    for (const Digest& digest : digests) ++ends[shard_of(digest, shards) + std::size_t{1}];
+    for (unsigned i = 1; i <= shards; ++i) ends[i] += ends[i - 1];
+  }
+};
+
+// Digests into the order of their shards, in place.
+inline dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept {
+  dealt_digests<std::uint64_t> dealt;
+  dealt.count(digests, shards);
+  auto next = dealt.ends;
+  for (unsigned shard = 0; shard < shards; ++shard) {
+    while (next[shard] < dealt.ends[shard + std::size_t{1}]) {
+      // Whatever lies here goes to its place, until something comes that belongs here.
+      std::uint64_t& here = digests[next[shard]];
+      const unsigned of = shard_of(here, shards);
+      if (of != shard) std::swap(here, digests[next[of]]);
+      ++next[of];
+    }
+  }
+  return dealt;
+}
+
+}  // namespace detail
 
 }  // namespace bloomery
