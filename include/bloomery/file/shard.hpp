@@ -116,7 +116,7 @@ class shard_sorter {
 
 namespace detail {
 
-// Digests in the order of their shards, those of one shard in the order that they had.
+// Where the digests of each shard lie in a list that is in the order of shards.
 template <class Digest>
 struct dealt_digests {
   std::array<std::size_t, std::size_t{max_shards} + 1> ends{};  // of the shard before
@@ -129,7 +129,7 @@ struct dealt_digests {
   }
 };
 
-// Digests into the order of their shards, in place.
+// Digests into the order of their shards, in place: those of one shard in any order.
 inline dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept {
   dealt_digests<std::uint64_t> dealt;
   dealt.count(digests, shards);

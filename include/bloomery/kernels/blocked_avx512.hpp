@@ -1,9 +1,10 @@
-// kernels/blocked_avx512.hpp: the blocked layout split64 with AVX-512 (F, VL, DQ, BW). Same bits and answers as
-// kernels/blocked.hpp. split32 has blocks of one register of AVX2, and takes the code of that (kernels/blocked_dispatch.hpp).
+// kernels/blocked_avx512.hpp: the blocked layouts with AVX-512 (F, VL, DQ, BW). Same bits and answers as
+// kernels/blocked.hpp.
 //
 // A block of split64 is one register: one multiplication gives the eight products, each in 64 bits of its own, one shift
 // brings the bit numbers to the bottom, and a rotation of 1, whose count is taken modulo 64, makes the bits. What a block
-// lacks is a mask of lanes, so that an answer is whether a mask is zero.
+// lacks is a mask of lanes, so that an answer is whether a mask is zero. split32 is the code of AVX2 with such masks, for
+// single keys; its batches are those of AVX2 (kernels/blocked_dispatch.hpp).
 // The places of the blocks are those of AVX2, four keys at a time. The loops do not hash: 64 digests at a time come from
 // the code of AVX2, because hashing inside the loops bought 4 % there and doubles what a program has to compile.
 #pragma once
@@ -54,13 +55,24 @@ BLOOMERY_INLINE __m512i mask_of(case_tag<Case> /*case*/, const std::uint64_t* y,
 
 // The lanes in which a block lacks a bit: what the loops call a vector of missing bits.
 BLOOMERY_INLINE __mmask8 lanes_of(__m512i missing) { return _mm512_test_epi64_mask(missing, missing); }
+BLOOMERY_INLINE __mmask8 lanes_of(__m256i missing) { return _mm256_test_epi32_mask(missing, missing); }
 
+template <lane_case Case>
+BLOOMERY_INLINE __mmask8 missing_bits(split32 layout, case_tag<Case> which, const std::uint64_t* block,
+                                      const std::uint64_t* y, const lane_rows* rows) {
+  return lanes_of(avx2::missing_bits(layout, which, block, y, rows));
+}
 template <lane_case Case>
 BLOOMERY_INLINE __mmask8 missing_bits(split64 /*layout*/, case_tag<Case> which, const std::uint64_t* block,
                                       const std::uint64_t* y, const lane_rows* rows) {
   return lanes_of(only_first(mask_of(which, y, rows), load(block)));
 }
 
+template <lane_case Case>
+BLOOMERY_INLINE __mmask8 put_bits(split32 layout, case_tag<Case> which, std::uint64_t* block, const std::uint64_t* y,
+                                  const lane_rows* rows) {
+  return lanes_of(avx2::put_bits(layout, which, block, y, rows));
+}
 template <lane_case Case>
 BLOOMERY_INLINE __mmask8 put_bits(split64 /*layout*/, case_tag<Case> which, std::uint64_t* block,
                                   const std::uint64_t* y, const lane_rows* rows) {

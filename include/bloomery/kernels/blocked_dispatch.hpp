@@ -15,10 +15,10 @@
 
 namespace bloomery::kernels {
 
-// A block of split32 is one register of AVX2. There is nothing to gain from longer ones, and the loops of AVX2 hash while
-// memory answers: 1.6 ns a key in cache against 2.0 with masks of AVX-512.
+// The set for batches of a layout. A block of split32 is one register of AVX2: longer ones gain nothing, and the loops of AVX2 hash
+// while memory answers (1.6 ns a key in cache against 2.0).
 template <class Layout>
-constexpr isa blocked_isa(isa level) noexcept {
+constexpr isa blocked_batch_isa(isa level) noexcept {
   return level == isa::avx512 && Layout::lane_bits == 32 ? isa::avx2 : level;
 }
 
@@ -26,14 +26,12 @@ constexpr isa blocked_isa(isa level) noexcept {
 // compiled once. The vectors of AVX2 and AVX-512 count fewer than 2^32 blocks.
 template <class Layout, class Next>
 void blocked_ask(const blocked_view& view, std::size_t count, Next&& next, std::uint64_t* mask,
-                 isa wanted = active_isa()) noexcept {
-  const isa level = blocked_isa<Layout>(wanted);
+                 isa given = active_isa()) noexcept {
+  const isa level = blocked_batch_isa<Layout>(given);
   const digest_feed feed(next);
 #ifdef BLOOMERY_X86
   if (view.blocks >> 32U == 0) {
-    if constexpr (Layout::lane_bits == 64) {
-      if (level == isa::avx512) return avx512::blocked_ask<Layout>(view, count, feed, mask);
-    }
+    if (level == isa::avx512) return avx512::blocked_ask<Layout>(view, count, feed, mask);
     if constexpr (avx2::in_fours<std::remove_reference_t<Next>>) {
       if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, count, next, mask);
     } else {
@@ -51,14 +49,12 @@ void blocked_ask(const blocked_view& view, std::size_t count, Next&& next, std::
 
 template <class Layout, class Next>
 std::uint64_t blocked_insert_many(std::uint64_t* words, const blocked_view& view, std::size_t count, Next&& next,
-                                  isa wanted = active_isa()) noexcept {
-  const isa level = blocked_isa<Layout>(wanted);
+                                  isa given = active_isa()) noexcept {
+  const isa level = blocked_batch_isa<Layout>(given);
   const digest_feed feed(next);
 #ifdef BLOOMERY_X86
   if (view.blocks >> 32U == 0) {
-    if constexpr (Layout::lane_bits == 64) {
-      if (level == isa::avx512) return avx512::blocked_insert<Layout>(words, view, count, feed);
-    }
+    if (level == isa::avx512) return avx512::blocked_insert<Layout>(words, view, count, feed);
     if constexpr (avx2::in_fours<std::remove_reference_t<Next>>) {
       if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, count, next);
     } else {
@@ -80,12 +76,9 @@ struct blocked_single {
   using contains_function = bool (*)(const blocked_view&, std::uint64_t) noexcept;
   using insert_function = bool (*)(std::uint64_t*, const blocked_view&, std::uint64_t) noexcept;
 
-  static contains_function contains_of(isa wanted) noexcept {
-    const isa level = blocked_isa<Layout>(wanted);
+  static contains_function contains_of(isa level) noexcept {
 #ifdef BLOOMERY_X86
-    if constexpr (Layout::lane_bits == 64) {
-      if (level == isa::avx512) return avx512::blocked_contains_one<Layout>;
-    }
+    if (level == isa::avx512) return avx512::blocked_contains_one<Layout>;
     if (level == isa::avx2) return avx2::blocked_contains_one<Layout>;
     if (level == isa::sse2) return sse2::blocked_contains_one<Layout>;
 #endif
@@ -95,12 +88,9 @@ struct blocked_single {
     static_cast<void>(level);
     return blocked_contains<Layout>;
   }
-  static insert_function insert_of(isa wanted) noexcept {
-    const isa level = blocked_isa<Layout>(wanted);
+  static insert_function insert_of(isa level) noexcept {
 #ifdef BLOOMERY_X86
-    if constexpr (Layout::lane_bits == 64) {
-      if (level == isa::avx512) return avx512::blocked_insert_one<Layout>;
-    }
+    if (level == isa::avx512) return avx512::blocked_insert_one<Layout>;
     if (level == isa::avx2) return avx2::blocked_insert_one<Layout>;
     if (level == isa::sse2) return sse2::blocked_insert_one<Layout>;
 #endif
@@ -125,42 +115,10 @@ struct blocked_single {
   static inline constinit std::atomic<insert_function> insert{choose_insert};
 };
 
-#if defined(BLOOMERY_COMPILED_FOR)
-// The kernels of the set that the program is compiled for.
-template <class Layout>
-struct blocked_compiled {
-  static bool contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
-    return BLOOMERY_COMPILED_FOR::blocked_contains_one<Layout>(view, digest);
-  }
-  template <lane_case Case>
-  static bool contains_case(const blocked_view& view, const lane_rows* rows, std::uint64_t digest) noexcept {
-    return BLOOMERY_COMPILED_FOR::contains_case<Layout, Case>(view, rows, digest);
-  }
-  static bool insert_one(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept {
-    return BLOOMERY_COMPILED_FOR::blocked_insert_one<Layout>(words, view, digest);
-  }
-};
-#ifdef BLOOMERY_X86
-template <>
-struct blocked_compiled<split32> {
-  static bool contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
-    return avx2::blocked_contains_one<split32>(view, digest);
-  }
-  template <lane_case Case>
-  static bool contains_case(const blocked_view& view, const lane_rows* rows, std::uint64_t digest) noexcept {
-    return avx2::contains_case<split32, Case>(view, rows, digest);
-  }
-  static bool insert_one(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept {
-    return avx2::blocked_insert_one<split32>(words, view, digest);
-  }
-};
-#endif
-#endif
-
 template <class Layout>
 bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
 #if defined(BLOOMERY_COMPILED_FOR)
-  return blocked_compiled<Layout>::contains_one(view, digest);
+  return BLOOMERY_COMPILED_FOR::blocked_contains_one<Layout>(view, digest);
 #else
   return blocked_single<Layout>::contains.load(std::memory_order_relaxed)(view, digest);
 #endif
@@ -175,17 +133,17 @@ decltype(auto) with_blocked_lookup(const blocked_view& view, F&& f) {
   if constexpr (!Layout::fixed) {
     if (view.hashes < block_lanes) {
       return f([view, rows](std::uint64_t digest) noexcept {
-        return blocked_compiled<Layout>::template contains_case<lane_case::some>(view, rows, digest);
+        return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::some>(view, rows, digest);
       });
     }
     if (view.hashes > block_lanes) {
       return f([view, rows](std::uint64_t digest) noexcept {
-        return blocked_compiled<Layout>::template contains_case<lane_case::twice>(view, rows, digest);
+        return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::twice>(view, rows, digest);
       });
     }
   }
   return f([view, rows](std::uint64_t digest) noexcept {
-    return blocked_compiled<Layout>::template contains_case<lane_case::every>(view, rows, digest);
+    return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::every>(view, rows, digest);
   });
 #else
   const auto contains = blocked_single<Layout>::contains_of(active_isa());
@@ -196,7 +154,7 @@ decltype(auto) with_blocked_lookup(const blocked_view& view, F&& f) {
 template <class Layout>
 bool blocked_insert_one(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept {
 #if defined(BLOOMERY_COMPILED_FOR)
-  return blocked_compiled<Layout>::insert_one(words, view, digest);
+  return BLOOMERY_COMPILED_FOR::blocked_insert_one<Layout>(words, view, digest);
 #else
   return blocked_single<Layout>::insert.load(std::memory_order_relaxed)(words, view, digest);
 #endif

@@ -21,7 +21,10 @@ class growing_spill {
   static bool may_hold(const growing_page_notes& notes, std::uint64_t digest) noexcept {
     return (notes.spill_marks & mark_of(digest)) != 0;
   }
-  static void mark(growing_page_notes& notes, std::uint64_t code) noexcept {
+  // What the notes say of an entry that is new in the array.
+  static void note_entry(growing_page_notes& notes, std::uint64_t code) noexcept {
+    ++notes.spilled;
+    notes.short_spilled += is_short(code) ? 1U : 0U;
     notes.spill_marks |= is_short(code) ? ~std::uint64_t{0} : mark_of(code);
   }
 
@@ -76,9 +79,7 @@ class growing_spill {
     if (!pages_.make_spill_room(notes_)) return false;
     std::memmove(notes_.spill + at + 1, notes_.spill + at, (notes_.spilled - at) * sizeof(growing_spilled));
     notes_.spill[at] = {code, count};
-    ++notes_.spilled;
-    mark(notes_, code);
-    notes_.short_spilled += is_short(code) ? 1U : 0U;
+    note_entry(notes_, code);
     return true;
   }
   // Takes one of an entry's codes away.

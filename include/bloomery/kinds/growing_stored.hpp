@@ -161,9 +161,8 @@ result<void> growing_stored<Slots>::read_spill(growing_state& state, std::uint64
     if (!kernels::growing_is_full<Slots>(engine::line_at(page, kernels::growing_line_of(code, depth)))) {
       return damaged("a spilled code is of a line that is not full");
     }
-    notes.spill[notes.spilled++] = {code, count};
-    notes.short_spilled += growing_spill::is_short(code) ? 1U : 0U;
-    growing_spill::mark(notes, code);
+    notes.spill[notes.spilled] = {code, count};
+    growing_spill::note_entry(notes, code);
     state.spilled += count;
     state.covered += static_cast<uint128>(kernels::growing_covers(code)) * count;
     before = code;
