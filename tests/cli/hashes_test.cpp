@@ -1,4 +1,6 @@
 #include <bloomery/hash/list.hpp>
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "cli/run_tool.hpp"
@@ -52,9 +54,20 @@ TEST(Hashes, SaysWithFiguresWhyNotMessageDigests) {
     EXPECT_EQ(all["not_used"][i]["name"], expected[i].first);
     EXPECT_EQ(all["not_used"][i]["bits"], expected[i].second);
   }
-  // A system may forbid MD5 and SHA-1; SHA-256 is always there.
-  EXPECT_GT(all["not_used"][2]["ns_per_key"]["16"].get<double>(), 0.0);
-  EXPECT_GT(all["not_used"][2]["times_the_default"].get<double>(), 0.0);
+  // The figures are those of an archived run, which is named and there.
+  const std::string run = all["not_used"][2]["run"].get<std::string>();
+  const std::filesystem::path folder = std::filesystem::path(BLOOMERY_SOURCE_DIR) / "bench" / "runs" / run;
+  double least = 1e9;
+  double least_default = 1e9;
+  for (const auto& file : std::filesystem::directory_iterator(folder)) {
+    if (file.path().extension() != ".json") continue;
+    std::ifstream in(file.path());
+    const json then = json::parse(in, nullptr, false);
+    least = std::min(least, then["not_used"][2]["ns_per_key"]["16"].get<double>());
+    least_default = std::min(least_default, then["hashes"][0]["ns_per_key"]["16"].get<double>());
+  }
+  EXPECT_EQ(all["not_used"][2]["ns_per_key"]["16"].get<double>(), least);
+  EXPECT_NEAR(all["not_used"][2]["times_the_default"].get<double>(), least / least_default, 0.05);
   EXPECT_TRUE(contains(all["why_not"].get<std::string>(), "--key-file"));
 }
 
