@@ -47,3 +47,7 @@ endmacro()
 macro(bloomery_find_formats_dependencies)
   bloomery_find_dependency(zlib HEADER zlib.h LIBRARY z)
 endmacro()
+
+# bloomery::all links the others.
+macro(bloomery_find_all_dependencies)
+endmacro()
