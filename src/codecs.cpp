@@ -1,6 +1,7 @@
 // codecs.cpp: zstd and gzip for file/codec.hpp. The only place that knows the two libraries.
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 #include <array>
 #include <bloomery/file/codec.hpp>
 #include <utility>
@@ -64,6 +65,14 @@ result<void> zstd_decompress(std::span<const std::byte> from, std::span<std::byt
   return {};
 }
 
+// zstd decodes block by block, of at most 128 KiB, until one does not fit.
+result<void> zstd_unpack_first(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  const std::size_t made = ZSTD_decompress(to.data(), to.size(), from.data(), from.size());
+  if (ZSTD_getErrorCode(made) == ZSTD_error_dstSize_tooSmall) return {};
+  if (ZSTD_isError(made) != 0) return fail(errc::codec_failed, ZSTD_getErrorName(made));
+  return fail(errc::codec_failed, "it unpacks to fewer bytes than the header says");
+}
+
 // ---- gzip
 // ------------------------------------------------------------------------------------------------------------
 
@@ -120,27 +129,52 @@ result<std::uint64_t> gzip_compress(std::span<const std::byte> from, std::span<s
   return smaller_of([&] { return with(Z_DEFAULT_STRATEGY); }, [&] { return with(Z_HUFFMAN_ONLY); });
 }
 
-result<void> gzip_decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+struct inflated {
+  int state = Z_OK;
+  bool all_read = false;
+  bool all_made = false;
+};
+
+// Until the data ends, `to` is full, or there is an error.
+result<inflated> gzip_inflate(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
   z_stream stream{};
   if (inflateInit2(&stream, gzip_window_bits) != Z_OK) return fail(errc::codec_failed, "zlib refused its memory");
-  int state = Z_OK;
-  while (state == Z_OK) {
+  // Where nothing is to be made, zlib wants an address all the same.
+  Bytef nothing = 0;
+  stream.next_out = &nothing;
+  inflated done;
+  while (done.state == Z_OK) {
     give_input(stream, from);
     give_room(stream, to);
     // Without input or room there is no progress, and zlib says so (Z_BUF_ERROR).
-    state = inflate(&stream, Z_NO_FLUSH);
+    done.state = inflate(&stream, Z_NO_FLUSH);
   }
-  const bool all_read = from.empty() && stream.avail_in == 0;
-  const bool all_made = to.empty() && stream.avail_out == 0;
+  done.all_read = from.empty() && stream.avail_in == 0;
+  done.all_made = to.empty() && stream.avail_out == 0;
   inflateEnd(&stream);
-  if (state == Z_STREAM_END && all_read && all_made) return {};
-  if (state == Z_STREAM_END && !all_made) {
+  return done;
+}
+
+failure gzip_failed(const inflated& done) noexcept {
+  if (done.state == Z_STREAM_END && !done.all_made) {
     return fail(errc::codec_failed, "it unpacks to fewer bytes than the header says");
   }
-  if (state == Z_BUF_ERROR && all_made) {
+  if (done.state == Z_BUF_ERROR && done.all_made) {
     return fail(errc::codec_failed, "it unpacks to more bytes than the header says");
   }
   return fail(errc::codec_failed, "its gzip data is damaged");
+}
+
+result<void> gzip_decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  const auto done = gzip_inflate(from, to);
+  if (!done) return fail(done.error());
+  return done->state == Z_STREAM_END && done->all_read && done->all_made ? result<void>{} : gzip_failed(*done);
+}
+
+result<void> gzip_unpack_first(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  const auto done = gzip_inflate(from, to);
+  if (!done) return fail(done.error());
+  return done->state == Z_BUF_ERROR && done->all_made ? result<void>{} : gzip_failed(*done);
 }
 
 // An RLE block of zstd is 4 bytes for at most 128 KiB. Deflate's best is 258 bytes for 2 bits.
@@ -149,13 +183,15 @@ constexpr codec zstd_codec{.id = codec_zstd,
                            .max_expansion = 128 * 1024 / 4,
                            .bound = zstd_bound,
                            .compress = zstd_compress,
-                           .decompress = zstd_decompress};
+                           .decompress = zstd_decompress,
+                           .unpack_first = zstd_unpack_first};
 constexpr codec gzip_codec{.id = codec_gzip,
                            .name = "gzip",
                            .max_expansion = 258 * 4,
                            .bound = gzip_bound,
                            .compress = gzip_compress,
-                           .decompress = gzip_decompress};
+                           .decompress = gzip_decompress,
+                           .unpack_first = gzip_unpack_first};
 
 }  // namespace
 

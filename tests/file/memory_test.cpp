@@ -81,6 +81,58 @@ TEST(HostileFile, PackedPayloadsThatUnpackToMoreOrLessAreRefused) {
   }
 }
 
+// Packed payloads that are not what they claim: noise, half of a payload, and the beginning of one.
+std::vector<bytes> false_payloads(std::uint32_t codec, std::uint64_t payload_bytes) {
+  std::vector<bytes> all;
+  all.emplace_back(1300);
+  for (std::size_t i = 0; i < all[0].size(); ++i) all[0][i] = static_cast<std::byte>(mix64(i));
+  const bytes whole = packed(codec, bytes(payload_bytes));
+  all.push_back(packed(codec, bytes(payload_bytes / 64)));
+  all.push_back(whole);
+  all.back().resize(whole.size() / 64 + 12);
+  // The frame of all, which names its size, around noise.
+  all.push_back(whole);
+  all.back().resize(std::min<std::size_t>(whole.size(), 9));
+  all.back().insert(all.back().end(), all[0].begin(), all[0].end());
+  return all;
+}
+
+template <class K>
+class HostilePackedFile : public ::testing::Test {};
+TYPED_TEST_SUITE(HostilePackedFile, all_kinds, kind_names);
+
+TYPED_TEST(HostilePackedFile, TakesNoMemoryButForWhatItIsProvenToHold) {
+  const bytes large = saved(sample<TypeParam>(200'000));
+  for (const std::uint32_t codec : {codec_zstd, codec_gzip, codec_rans}) {
+    file_header header = *read_header_bytes(large);
+    header.codec = codec;
+    for (const bytes& stored : false_payloads(codec, header.payload_bytes)) {
+      header.stored_bytes = stored.size();
+      const bytes file = assemble(header, stored);
+      counting_memory memory;
+      const auto loaded = load_bytes<TypeParam>(file, {.memory = &memory.hooks});
+      EXPECT_FALSE(loaded);
+      EXPECT_LE(memory.most_bytes, 4 * file.size() + 65536) << codec_name(codec) << " of " << header.payload_bytes;
+    }
+  }
+}
+
+// The other side of it: what is really packed that well is loaded.
+TEST(PackedFile, OfASparseFilterIsLoadedHoweverSmallItIs) {
+  for (const std::uint32_t codec : {codec_zstd, codec_gzip, codec_rans}) {
+    auto filter = bloom::make({.keys = 2'000'000, .fpr = 0.01});
+    ASSERT_TRUE(filter);
+    filter->insert(sample_digest(1));
+    const bytes file = saved(*filter, {.codec = codec});
+    ASSERT_LT(file.size() * 64, filter->memory_bytes());
+    counting_memory memory;
+    const auto loaded = load_bytes<bloom>(file, {.memory = &memory.hooks});
+    ASSERT_TRUE(loaded) << describe(loaded.error()).c_str();
+    EXPECT_TRUE(loaded->filter == *filter);
+    EXPECT_LE(memory.most_bytes, filter->memory_bytes() + 2 * file.size());
+  }
+}
+
 TEST(HostileFile, PackedPayloadsFollowedByOtherBytesAreRefused) {
   for (const std::uint32_t codec : {codec_zstd, codec_gzip, codec_rans}) {
     bytes stored = packed(codec, bytes(1024));

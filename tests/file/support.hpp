@@ -156,6 +156,8 @@ struct counting_memory {
   std::uint64_t requests = 0;
   std::uint64_t largest = 0;
   std::uint64_t live = 0;
+  std::uint64_t live_bytes = 0;
+  std::uint64_t most_bytes = 0;  // at any time
   memory_hooks hooks{.allocate = allocate, .release = release, .context = this};
 
   counting_memory() = default;
@@ -169,10 +171,13 @@ struct counting_memory {
     if (self.requests++ == self.refuse_at) return nullptr;
     void* memory = default_memory().allocate(nullptr, size, alignment);
     self.live += memory != nullptr ? 1 : 0;
+    self.live_bytes += memory != nullptr ? size : 0;
+    self.most_bytes = std::max(self.most_bytes, self.live_bytes);
     return memory;
   }
   static void release(void* context, void* memory, std::size_t size, std::size_t alignment) {
     --static_cast<counting_memory*>(context)->live;
+    static_cast<counting_memory*>(context)->live_bytes -= size;
     default_memory().release(nullptr, memory, size, alignment);
   }
 };

@@ -33,6 +33,9 @@ struct codec {
                                     int level) noexcept = nullptr;
   // Fills `to` exactly from all of `from`, or fails.
   result<void> (*decompress)(std::span<const std::byte> from, std::span<std::byte> to) noexcept = nullptr;
+  // Fails unless `from` unpacks to so many bytes and more; what is in `to` afterwards is of no use. With it a reader can ask for
+  // memory in proportion to what is proven. May be null.
+  result<void> (*unpack_first)(std::span<const std::byte> from, std::span<std::byte> to) noexcept = nullptr;
 };
 
 // Registers zstd and gzip. Defined in the library bloomery::codecs.
@@ -46,7 +49,8 @@ inline constexpr codec own_codec{.id = codec_rans,
                                  .max_expansion = rans::max_expansion,
                                  .bound = rans::bound,
                                  .compress = rans::compress,
-                                 .decompress = rans::decompress};
+                                 .decompress = rans::decompress,
+                                 .unpack_first = rans::unpack_first};
 inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec_table{nullptr, nullptr, nullptr,
                                                                                        &own_codec};
 

@@ -141,6 +141,21 @@ inline result<aligned_buffer> read_stored(const file_header& header, const byte_
   return stored;
 }
 
+// Proves that a packed payload is nearly as large as its header says, before memory is asked for as if it were: each step takes
+// no more than 4 times what the step before has unpacked. The first takes twice the input and 32 KiB: together with the
+// input itself, and the text that it may come from, that is below 4 times the file plus 64 KiB.
+inline result<void> prove_size(const codec& packed_by, std::span<const std::byte> stored, std::uint64_t payload_bytes,
+                               const memory_hooks* memory) noexcept {
+  constexpr std::uint64_t spare_bytes = 32768;
+  if (packed_by.unpack_first == nullptr) return {};
+  for (std::uint64_t size = 2 * stored.size() + spare_bytes; size < payload_bytes; size *= 4) {
+    auto scratch = aligned_buffer::make(size, "the filter", memory);
+    if (!scratch) return fail(scratch.error());
+    if (auto done = packed_by.unpack_first(stored, scratch->bytes()); !done) return done;
+  }
+  return {};
+}
+
 // The payload, checked and unpacked.
 inline result<aligned_buffer> read_payload(const file_header& header, const byte_source& source,
                                            const load_options& options) noexcept {
@@ -155,6 +170,9 @@ inline result<aligned_buffer> read_payload(const file_header& header, const byte
   if (header.payload_bytes > options.max_bytes) return over_limit(options.max_bytes);
   auto stored = read_stored(header, source, options);
   if (!stored) return stored;
+  if (auto proven = prove_size(**found, stored->bytes(), header.payload_bytes, options.memory); !proven) {
+    return fail(proven.error());
+  }
   auto payload = aligned_buffer::make(header.payload_bytes, "the filter", options.memory);
   if (!payload) return payload;
   if (auto done = (*found)->decompress(stored->bytes(), payload->bytes()); !done) return fail(done.error());

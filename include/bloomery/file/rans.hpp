@@ -167,7 +167,11 @@ struct slot {
   std::uint16_t begin = 0;
 };
 
-inline result<void> decode(std::span<const std::byte> from, const frequencies& of, std::span<std::byte> to) noexcept {
+// All of it, or the first to.size() bytes.
+enum class extent : std::uint8_t { all, first_bytes };
+
+inline result<void> decode(std::span<const std::byte> from, const frequencies& of, std::span<std::byte> to,
+                           extent how_much) noexcept {
   if (from.size() < 16) return damaged("it ends too early");
   std::array<std::uint8_t, scale> byte_at;
   std::array<slot, 256> slots{};
@@ -200,6 +204,7 @@ inline result<void> decode(std::span<const std::byte> from, const frequencies& o
     if (!next(even, to[i]) || !next(odd, to[i + 1])) return damaged("it ends too early");
   }
   if (i < to.size() && !next(even, to[i])) return damaged("it ends too early");
+  if (how_much == extent::first_bytes) return {};
   if (at != from.size()) return damaged("it unpacks to more bytes than the header says");
   if (even != least_state || odd != least_state) return damaged("it does not end where coding began");
   return {};
@@ -283,12 +288,13 @@ inline result<std::uint64_t> compress(std::span<const std::byte> from, std::span
   return from.size() + 1;
 }
 
-inline result<void> decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+inline result<void> unpack(std::span<const std::byte> from, std::span<std::byte> to, extent how_much) noexcept {
   if (from.empty()) return damaged("it ends too early");
   const auto how = static_cast<form>(from[0]);
   from = from.subspan(1);
   if (how == form::stored) {
-    if (from.size() != to.size()) return damaged("it does not have as many bytes as the header says");
+    const bool fits = how_much == extent::all ? from.size() == to.size() : from.size() > to.size();
+    if (!fits) return damaged("it does not have as many bytes as the header says");
     if (!to.empty()) std::memcpy(to.data(), from.data(), to.size());
     return {};
   }
@@ -296,7 +302,14 @@ inline result<void> decompress(std::span<const std::byte> from, std::span<std::b
   frequencies of{};
   const auto table_bytes = read_table(how, from, of);
   if (!table_bytes) return fail(table_bytes.error());
-  return decode(from.subspan(*table_bytes), of, to);
+  return decode(from.subspan(*table_bytes), of, to, how_much);
+}
+
+inline result<void> decompress(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  return unpack(from, to, extent::all);
+}
+inline result<void> unpack_first(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
+  return unpack(from, to, extent::first_bytes);
 }
 
 }  // namespace rans
