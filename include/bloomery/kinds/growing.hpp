@@ -277,10 +277,10 @@ inline result<void> growing::check_erase() const noexcept {
 inline bool growing::erase(std::uint64_t digest) noexcept {
   if (mode_ == growing_mode::set) return false;
   if (!detail::with_slots(width_, [&](auto engine) { return engine.erase(state_, digest); })) return false;
-  // A key that is still matched may be there once more, or only seem to be.
+  // A key that is still matched may be there once more, or only seem to be. There are never more keys than occurrences.
   keys_ -= keys_ != 0 && !may_contain(digest) ? 1U : 0U;
+  keys_ = std::min(keys_, state_.occurrences);
   keys_exact_ = state_.occurrences == 0;
-  if (keys_exact_) keys_ = 0;
   return true;
 }
 
@@ -361,7 +361,6 @@ inline result<growing> growing::deserialize(const stored_shape& shape, std::span
   loaded.mode_ = static_cast<growing_mode>(field[1]);
   loaded.fpr_ = shape.fpr;
   loaded.capacity_ = shape.capacity_keys;
-  loaded.keys_exact_ = shape.keys_exact;
   if (field[2] > loaded.model().deepest()) return fail(errc::bad_field, "first depth", {field[2]});
   for (std::size_t i = 5; i < field.size(); ++i) {
     if (field[i] != 0) return fail(errc::bad_field, "unused number", {field[i]});
@@ -370,11 +369,13 @@ inline result<growing> growing::deserialize(const stored_shape& shape, std::span
     return stored<decltype(engine)>::read(bytes, field[3], static_cast<unsigned>(field[2]), hooks);
   });
   if (!state) return fail(state.error());
+  // Every occurrence has a code. Fewer occurrences than codes are possible: a void has a code in several lines.
   if (field[4] > state->codes()) return fail(errc::bad_field, "occurrences", {field[4]});
-  if (shape.keys > field[4]) return fail(errc::bad_field, "keys", {shape.keys});
   loaded.state_ = std::move(*state);
   loaded.state_.occurrences = field[4];
-  loaded.keys_ = shape.keys;
+  // Earlier versions wrote more keys than occurrences after some erases: what is left is an estimate then.
+  loaded.keys_ = std::min(shape.keys, field[4]);
+  loaded.keys_exact_ = shape.keys_exact && shape.keys <= field[4];
   return loaded;
 }
 

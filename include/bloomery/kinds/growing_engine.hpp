@@ -9,6 +9,8 @@
 //     that whoever owned the longest one can take over the key's own.
 //   - A code is in the spill only while its line is full.
 //   - `covered` is the sum of what all codes cover: the expected rate is 1 - e^-covered. A split does not change it.
+//   - There are no more occurrences than codes, also when the number of occurrences came from a file. It decides about
+//     nothing but the end: when it falls to 0 and only voids are left, these are halves whose keys are gone.
 // A page splits when three quarters of its slots are used, unless it is deeper than others by more than 8 bits (digests
 // that were chosen to be alike must not make the directory explode) or more than half full of voids (which go to both
 // halves: splitting would not make room). Then the spill takes what comes.
@@ -43,12 +45,14 @@ struct growing_engine {
   // The bits of page, line and fingerprint are bits of the digest.
   static constexpr unsigned deepest = 63 - kernels::growing_line_bits - Slots::fingerprint;
   static constexpr unsigned uneven_depth = 8;
+  // Copies of spilled codes beyond the first of each, in all: so that sums cannot overflow. Further copies are dropped.
+  static constexpr std::uint64_t most_copies = std::uint64_t{1} << 56U;
 
   // False when memory was refused: the key is not in the filter, and nothing has changed that can be asked.
   static bool insert(growing_state& state, std::uint64_t digest) noexcept {
     split_if_due(state, digest);
     if (!put(state, digest | 1U, 1)) return false;
-    ++state.occurrences;
+    state.occurrences = std::min(state.occurrences + 1, state.codes());
     return true;
   }
   // Sends for the memory that an insert touches.
@@ -138,6 +142,7 @@ struct growing_engine {
   };
   static found longest_match(const growing_state& state, std::uint64_t digest) noexcept;
   static void remove(growing_state& state, std::uint64_t digest, const found& of) noexcept;
+  static bool has_only_voids(const growing_state& state) noexcept;
   struct new_spills;
 };
 
@@ -153,6 +158,10 @@ bool growing_engine<Slots>::put(growing_state& state, std::uint64_t code, std::u
     Slots::put(line, used, slot);
     note_added(state, notes, slot, depth);
   }
+  if (count == 0) return true;
+  // Below the limit a new code is stored with what fits; above it, once. One that is there already is enough.
+  const std::uint64_t room = most_copies - std::min(state.spilled, most_copies);
+  if (count > room) count = std::max<std::uint64_t>(room, growing_spill::holds(notes, code) ? 0 : 1);
   if (count == 0) return true;
   if (!growing_spill(state.pages, page.pointer()).add(code, count)) return false;
   state.spilled += count;
@@ -312,13 +321,25 @@ void growing_engine<Slots>::remove(growing_state& state, std::uint64_t digest, c
 }
 
 template <class Slots>
+bool growing_engine<Slots>::has_only_voids(const growing_state& state) noexcept {
+  return state.pages.for_each_page([](std::uint64_t /*prefix*/, unsigned depth, const std::byte* page) {
+    const growing_page_notes& notes = growing_pages::notes_of(page);
+    const auto is_void = [depth](const growing_spilled& entry) {
+      return kernels::growing_length(entry.code) == depth + kernels::growing_line_bits;
+    };
+    return notes.voids == notes.used && std::all_of(notes.spill, notes.spill + notes.spilled, is_void);
+  });
+}
+
+template <class Slots>
 bool growing_engine<Slots>::erase(growing_state& state, std::uint64_t digest) noexcept {
   const found best = longest_match(state, digest);
   if (!best.in_spill && best.slot == Slots::count) return false;
   remove(state, digest, best);
+  const bool was_last = state.occurrences == 1;
   state.occurrences -= state.occurrences != 0 ? 1U : 0U;
-  if (state.occurrences == 0 && state.codes() != 0) {
-    // What is left are halves of voids whose keys are gone.
+  if (was_last && state.codes() != 0 && has_only_voids(state)) {
+    // What is left are halves whose keys are gone.
     state.pages.reset(state.first_depth);
     state.slots_used = 0;
     state.spilled = 0;
@@ -340,7 +361,9 @@ bool growing_engine<Slots>::rejuvenate(growing_state& state, std::uint64_t diges
     return true;
   }
   remove(state, digest, best);
-  return put(state, digest | 1U, 1);
+  const bool done = put(state, digest | 1U, 1);
+  state.occurrences = std::min(state.occurrences, state.codes());
+  return done;
 }
 
 template <class Slots>

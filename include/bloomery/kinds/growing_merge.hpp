@@ -33,8 +33,7 @@ bool growing_engine<Slots>::unite(growing_state& state, std::uint64_t code) noex
     note_added(state, notes, wanted, depth);
     return true;
   }
-  const std::uint32_t at = growing_spill::lower_bound(notes, code);
-  return at < notes.spilled && notes.spill[at].code == code;
+  return growing_spill::holds(notes, code);
 }
 
 template <class Slots>
@@ -65,8 +64,7 @@ bool growing_engine<Slots>::merge(growing_state& into, const growing_state& from
       return put_prefix(into, code, count, is_set);
     });
   });
-  if (done) into.occurrences += from.occurrences;
-  if (is_set) into.occurrences = std::min(into.occurrences, into.codes());
+  if (done) into.occurrences = std::min(into.occurrences + from.occurrences, into.codes());
   return done;
 }
 

@@ -40,6 +40,10 @@ class growing_spill {
     }
     return static_cast<std::uint32_t>(from - notes.spill) + (from->code < code ? 1U : 0U);
   }
+  static bool holds(const growing_page_notes& notes, std::uint64_t code) noexcept {
+    const std::uint32_t at = lower_bound(notes, code);
+    return at < notes.spilled && notes.spill[at].code == code;
+  }
   // The entry of the longest code that matches, not shorter than `least` bits; notes.spilled when there is none.
   static std::uint32_t longest_match(const growing_page_notes& notes, std::uint64_t digest, unsigned least) noexcept {
     if (notes.spilled == 0) return 0;

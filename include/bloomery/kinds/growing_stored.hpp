@@ -6,7 +6,8 @@
 //
 // Everything that a look-up or a change relies on is checked before it is believed: the pages' spans tile all digests,
 // no page is deeper than a filter of that many pages can have grown, used slots come first in their lines, spilled codes
-// are sorted and belong to full lines. Counts and coverage are computed, not read.
+// are sorted and belong to full lines. Counts and coverage are computed, not read; of the numbers in the header, occurrences are
+// checked against the codes, and keys are at most as many as occurrences.
 #pragma once
 
 #include <bloomery/core/bytes.hpp>
@@ -18,7 +19,6 @@ namespace bloomery {
 template <class Slots>
 struct growing_stored {
   using engine = growing_engine<Slots>;
-  static constexpr std::uint64_t max_count = std::uint64_t{1} << 56U;  // so that sums cannot overflow
   static constexpr std::uint64_t page_entry_bytes = 8;
   static constexpr std::uint64_t spilled_bytes = 16;
   static constexpr std::uint64_t page_bytes = page_entry_bytes + kernels::growing_page_bytes;
@@ -110,6 +110,8 @@ result<growing_state> growing_stored<Slots>::read(std::span<const std::byte> byt
     spill_at += spill.size();
     prefix += depth == 0 ? 0 : std::uint64_t{1} << (64U - depth);
   }
+  const std::uint64_t entries = (bytes.size() - pages * page_bytes) / spilled_bytes;
+  if (state.spilled - entries > engine::most_copies) return damaged("its spilled codes have too many copies");
   return state;
 }
 
@@ -156,8 +158,9 @@ result<void> growing_stored<Slots>::read_spill(growing_state& state, std::uint64
     if (depth != 0 && (code ^ prefix) >> (64U - depth) != 0) return damaged("a spilled code is not of its page");
     if (kernels::growing_length(code) < depth + kernels::growing_line_bits)
       return damaged("a spilled code is too short");
-    if (count == 0 || count > max_count || state.spilled > max_count)
+    if (count == 0 || count - 1 > engine::most_copies || state.spilled > 2 * engine::most_copies) {
       return damaged("a spilled code has no usable count");
+    }
     if (!kernels::growing_is_full<Slots>(engine::line_at(page, kernels::growing_line_of(code, depth)))) {
       return damaged("a spilled code is of a line that is not full");
     }
