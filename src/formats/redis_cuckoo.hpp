@@ -6,6 +6,7 @@
 // it, so that the same keys give the same bytes.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <bloomery/core/aligned_list.hpp>
 #include <bloomery/formats.hpp>
@@ -340,9 +341,12 @@ inline result<cuckoo> cuckoo_chain::as_kind() const noexcept {
     return fail(errc::unsupported, "kind cuckoo has one link, and this filter has grown: build it again from its keys");
   }
   const kernels::cuckoo_geometry of = geometry(0);
+  // A dump may claim any number of keys; kind cuckoo has no more of them than slots in use.
+  const auto slots = links_[0].bytes();
+  const auto used = slots.size() - static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), std::byte{0}));
   const stored_shape shape{.capacity_keys = of.total_slots(),
                            .fpr = cuckoo_redis_model{of}.fpr(static_cast<double>(of.total_slots())),
-                           .keys = std::min(head_.keys, of.total_slots()),
+                           .keys = std::min<std::uint64_t>(head_.keys, used),
                            .keys_exact = true,
                            .digest_bits = 64,
                            .field = {of.buckets, of.slot_bits, of.slots, static_cast<std::uint64_t>(of.form),

@@ -517,7 +517,7 @@ TEST(Dleft, HostileShapesAreRefusedBeforeAnythingIsAllocated) {
     EXPECT_FALSE(dleft::payload_bytes(shape)) << index << " " << value;
   }
   auto more_keys = good;
-  more_keys.keys = 32 * good.field[0] + 1;
+  more_keys.keys = 3 * 32 * good.field[0] + 1;  // a counter holds 3
   EXPECT_FALSE(dleft::payload_bytes(more_keys));
   auto wide = good;
   wide.digest_bits = 128;

@@ -110,7 +110,8 @@ class blocked {
   [[nodiscard]] std::uint64_t bits() const noexcept { return blocks_ * model().block_bits(); }
   [[nodiscard]] unsigned hashes() const noexcept { return hashes_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
-  [[nodiscard]] double fill() const noexcept;            // share of set bits; reads the whole array
+  [[nodiscard]] double fill() const noexcept;  // share of set bits; reads the whole array
+  [[nodiscard]] std::uint64_t set_bits() const noexcept { return store_.count_set(); }
   [[nodiscard]] double estimated_keys() const noexcept;  // sum over the blocks of each one's estimate
   [[nodiscard]] double fpr_now() const noexcept;         // mean over the blocks of the product of the lanes' fills
   // The rate at which this one and the other both say yes. The other is of the same layout and as many hash functions, and

@@ -156,6 +156,7 @@ class cuckoo {
     const insert_result done = slots_.edit(
         [this, digest](const auto& table) { return kernels::cuckoo_insert(table, table.key(digest), copies()); });
     keys_ += done == insert_result::inserted ? 1 : 0;
+    copies_ += done == insert_result::present && mode_ == cuckoo_mode::multiset ? 1 : 0;
     return done;
   }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
@@ -180,8 +181,11 @@ class cuckoo {
     if (mode_ == cuckoo_mode::set) return false;
     const unsigned there =
         slots_.edit([digest](const auto& table) { return kernels::cuckoo_erase(table, table.key(digest)); });
-    keys_ -= there == 1 && keys_ != 0 ? 1 : 0;
-    return there != 0;
+    if (there == 0) return false;
+    // A file may hold another number of keys, but no more of them than slots in use: nor do erases make it so.
+    std::uint64_t& from = copies_ == 0 || (there == 1 && keys_ != 0) ? keys_ : copies_;
+    --from;
+    return true;
   }
   // How often the key is there, at least.
   [[nodiscard]] std::uint64_t count(std::uint64_t digest) const noexcept {
@@ -220,6 +224,7 @@ class cuckoo {
   void clear() noexcept {
     slots_.store.clear();
     keys_ = 0;
+    copies_ = 0;
   }
   // Same geometry, mode and slots: the same answers for ever.
   friend bool operator==(const cuckoo& a, const cuckoo& b) noexcept {
@@ -287,13 +292,17 @@ class cuckoo {
     const batch_outcome done =
         slots_.edit([&](const auto& table) { return kernels::cuckoo_insert_many(table, copies(), count, feed); });
     keys_ += done.inserted;
+    copies_ += mode_ == cuckoo_mode::multiset ? done.taken - done.inserted : 0;
     return done;
   }
+  // Of a filter that is to be changed: the slots, and the keys against those in use.
+  result<void> count_copies() noexcept;
   void set_geometry(const stored_shape& shape) noexcept;
 
   detail::cuckoo_slots slots_;
   std::uint64_t capacity_ = 0;
   std::uint64_t keys_ = 0;
+  std::uint64_t copies_ = 0;  // slots in use beyond those of the keys; 0 in a mapped file
   double fpr_ = 0;
   cuckoo_mode mode_ = cuckoo_mode::multiset;
 };
@@ -316,13 +325,25 @@ inline result<cuckoo> cuckoo::make(const filter_params& params) noexcept {
   return filter;
 }
 
+// Of a mapped file the keys are counted here: only copies of it are changed.
 inline result<cuckoo> cuckoo::clone() const noexcept {
   auto store = slots_.store.clone("a copy of the filter");
   if (!store) return fail(store.error());
   cuckoo copy;
   copy.set_geometry(shape());
   copy.slots_.store = std::move(*store);
+  if (auto counted = copy.count_copies(); !counted) return fail(counted.error());
   return copy;
+}
+
+inline result<void> cuckoo::count_copies() noexcept {
+  if (!slots_.ask([](const auto& table) { return cuckoo_is_possible(table); })) {
+    return fail(errc::bad_field, "slots without a fingerprint", {slots_.geometry.buckets});
+  }
+  const std::uint64_t used = used_slots();
+  if (keys_ > used || (mode_ == cuckoo_mode::set && keys_ != used)) return fail(errc::bad_field, "keys", {keys_});
+  copies_ = used - keys_;
+  return {};
 }
 
 inline std::uint64_t cuckoo::used_slots() const noexcept {
@@ -377,6 +398,7 @@ inline result<cuckoo> cuckoo::adopt(const stored_shape& shape, aligned_buffer pa
         i == used / 64 ? filter->slots_.store.word(i) >> (used % 64) : filter->slots_.store.word(i);
     if (past != 0) return fail(errc::bad_field, "slots past the end", {filter->slots_.geometry.buckets});
   }
+  if (auto counted = filter->count_copies(); !counted) return fail(counted.error());
   return filter;
 }
 

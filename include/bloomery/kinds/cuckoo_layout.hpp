@@ -187,6 +187,23 @@ inline result<cuckoo_choice> find_cuckoo_layout(std::string_view text) noexcept 
               "kind cuckoo has the layouts window, slots4, slots2, sorted and redis, also with a width: slots4:12");
 }
 
+// Whether an insert can have made every slot. A slot of a window without a fingerprint, or of a bucket beside the array, would be
+// another one after a move.
+template <class Table>
+bool cuckoo_is_possible(const Table& /*table*/) noexcept {
+  return true;
+}
+template <class Word, bool Whole>
+bool cuckoo_is_possible(const kernels::cuckoo_table<Word, kernels::cuckoo_form::window, Whole>& table) noexcept {
+  const std::uint32_t first = table.lane(table.lanes(0), 0);
+  const std::uint32_t last = table.lane(table.lanes(table.buckets - 1), 1);
+  if (first % 2 != 0 || last == 1 || (last != 0 && last % 2 == 0)) return false;
+  for (std::uint64_t bucket = 0; bucket < table.buckets; bucket += 2) {
+    if (table.all_zero(table.lanes(bucket) ^ table.low) != 0) return false;
+  }
+  return true;
+}
+
 namespace sizing {
 
 struct cuckoo_sized {

@@ -117,8 +117,11 @@ class dleft {
     if (mode_ == dleft_mode::set) return false;
     const unsigned there =
         memory_.edit([digest](auto& table) { return kernels::dleft_erase(table, table.key(digest)); });
-    keys_ -= there == 1 && keys_ != 0 ? 1 : 0;
-    return there != 0;
+    if (there == 0) return false;
+    // A file may hold another number of keys, but no more of them than occurrences: nor do erases make it so.
+    std::uint64_t& from = copies_ == 0 || (there == 1 && keys_ != 0) ? keys_ : copies_;
+    --from;
+    return true;
   }
   // How often the key is there, at least.
   [[nodiscard]] std::uint64_t count(std::uint64_t digest) const noexcept {
@@ -158,6 +161,7 @@ class dleft {
   void clear() noexcept {
     memory_.store.clear();
     keys_ = 0;
+    copies_ = 0;
     memory_.stashed = 0;
   }
   // Same geometry, mode and cells: the same answers for ever.
@@ -231,20 +235,25 @@ class dleft {
       return kernels::dleft_insert(table, kernels::dleft_key_of(memory_.geometry, value), copies());
     });
     keys_ += done == insert_result::inserted ? 1 : 0;
+    copies_ += done == insert_result::present && mode_ == dleft_mode::multiset ? 1 : 0;
     return done;
   }
   batch_outcome insert_many(std::size_t count, const kernels::digest_feed& feed) noexcept {
     const batch_outcome done =
         memory_.edit([&](auto& table) { return kernels::dleft_insert_many(table, copies(), count, feed); });
     keys_ += done.inserted;
+    copies_ += mode_ == dleft_mode::multiset ? done.taken - done.inserted : 0;
     return done;
   }
   [[nodiscard]] result<void> check_stash() const noexcept;
+  // Of a filter that is to be changed: the stash, and the keys against the occurrences.
+  result<void> count_copies() noexcept;
   void set_geometry(const stored_shape& shape) noexcept;
 
   detail::dleft_memory memory_;
   std::uint64_t capacity_ = 0;
   std::uint64_t keys_ = 0;
+  std::uint64_t copies_ = 0;  // occurrences beyond those of the keys; 0 in a mapped file
   double fpr_ = 0;
   dleft_mode mode_ = dleft_mode::multiset;
 };
@@ -267,14 +276,14 @@ inline result<dleft> dleft::make(const filter_params& params) noexcept {
   return filter;
 }
 
-// Of a mapped file the stash is checked here: only copies of it are changed.
+// Of a mapped file the stash and the keys are checked here: only copies of it are changed.
 inline result<dleft> dleft::clone() const noexcept {
-  if (auto good = check_stash(); !good) return fail(good.error());
   auto store = memory_.store.clone("a copy of the filter");
   if (!store) return fail(store.error());
   dleft copy;
   copy.set_geometry(shape());
   copy.memory_.store = std::move(*store);
+  if (auto counted = copy.count_copies(); !counted) return fail(counted.error());
   return copy;
 }
 
@@ -328,6 +337,16 @@ inline result<void> dleft::check_stash() const noexcept {
   return {};
 }
 
+inline result<void> dleft::count_copies() noexcept {
+  if (auto good = check_stash(); !good) return good;
+  const std::uint64_t occurrences = used().occurrences;
+  if (keys_ > occurrences || (mode_ == dleft_mode::set && keys_ != occurrences)) {
+    return fail(errc::bad_field, "keys", {keys_});
+  }
+  copies_ = occurrences - keys_;
+  return {};
+}
+
 inline void dleft::set_geometry(const stored_shape& shape) noexcept {
   memory_.geometry = {.buckets = shape.field[0], .remainder_bits = static_cast<unsigned>(shape.field[1])};
   mode_ = static_cast<dleft_mode>(shape.field[2]);
@@ -350,7 +369,8 @@ inline result<std::uint64_t> dleft::payload_bytes(const stored_shape& shape) noe
   const kernels::dleft_geometry geometry{.buckets = shape.field[0], .remainder_bits = remainder_bits};
   if (shape.field[2] > 1) return fail(errc::bad_field, "mode", {shape.field[2]});
   if (shape.field[3] > kernels::dleft_stash_entries) return fail(errc::bad_field, "stashed", {shape.field[3]});
-  if (shape.keys > geometry.cells() + shape.field[3]) return fail(errc::bad_field, "keys", {shape.keys});
+  // As many as the counters can hold: 3 in a cell. adopt compares with what they do hold.
+  if (shape.keys > 3 * geometry.cells() + shape.field[3]) return fail(errc::bad_field, "keys", {shape.keys});
   if (!shape.keys_exact) return fail(errc::bad_field, "keys exact", {0});
   if (shape.digest_bits != 64) return fail(errc::bad_field, "digest bits", {shape.digest_bits});
   for (std::size_t i = 4; i < shape.field.size(); ++i) {
@@ -363,7 +383,7 @@ inline result<dleft> dleft::adopt(const stored_shape& shape, aligned_buffer payl
   auto filter = view(shape, payload.bytes());
   if (!filter) return filter;
   filter->memory_.store = bit_store::adopt(std::move(payload));
-  if (auto good = filter->check_stash(); !good) return fail(good.error());
+  if (auto counted = filter->count_copies(); !counted) return fail(counted.error());
   const auto bytes = filter->memory_.store.bytes();
   for (std::uint64_t i = filter->memory_.geometry.end(); i < bytes.size(); ++i) {
     if (bytes[i] != std::byte{0})

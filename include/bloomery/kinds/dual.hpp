@@ -412,9 +412,12 @@ inline result<dual> dual::over(const stored_shape& shape, bit_store store) noexc
   return filter;
 }
 
-// What is not asked because its count is 0 has to be empty, so that it is not found there later.
+// What is not asked because its count is 0 has to be empty, so that it is not found there later. Each removal that was counted
+// set a bit, so that the count cannot overflow to 0 either.
 inline result<void> dual::check_counts() const noexcept {
-  if (!has_removals() && removals_.fill() != 0) return fail(errc::bad_field, "removals", {0});
+  const std::uint64_t bits = removals_.set_bits();
+  const std::uint64_t count = removals_.keys().keys;
+  if (count > bits || (count == 0 && bits != 0)) return fail(errc::bad_field, "removals", {count});
   if (list_.used() != returned_) return fail(errc::bad_field, "keys that came back", {returned_});
   return {};
 }
