@@ -10,11 +10,16 @@
 // shard's number.
 #pragma once
 
+#include <dirent.h>
+
+#include <array>
 #include <bloomery/core/aligned_list.hpp>
 #include <bloomery/file/load.hpp>
 #include <bloomery/file/output.hpp>
 #include <bloomery/file/save.hpp>
 #include <bloomery/file/shard.hpp>
+#include <cerrno>
+#include <string_view>
 
 namespace bloomery {
 
@@ -45,24 +50,84 @@ inline bool shard_exists(const char* path, unsigned index, unsigned count) noexc
   return name.fits && ::access(name.c_str(), F_OK) == 0;
 }
 
-// The first number of shards from `least` on of which the shard `index` is there; 0: none.
-inline unsigned next_set(const char* path, unsigned index, unsigned least) noexcept {
-  for (unsigned count = least; count <= max_shards; ++count) {
-    if (index < count && shard_exists(path, index, count)) return count;
+// The two smallest sets of which one shard is there, by their number of shards; 0: none.
+struct set_sizes {
+  unsigned least = 0;
+  unsigned next = 0;
+
+  void note(unsigned count) noexcept {
+    if (least == 0 || count < least) {
+      next = least;
+      least = count;
+    } else if (count != least && (next == 0 || count < next)) {
+      next = count;
+    }
   }
-  return 0;
+};
+// Those of shard 0, and of shard 1.
+using found_sets = std::array<set_sizes, 2>;
+
+// The number of shards in a label such as "00-of-16" of this shard; 0 for any other text.
+inline unsigned count_in_label(std::string_view text, unsigned index) noexcept {
+  constexpr std::string_view middle = "-of-";
+  const std::size_t at = text.find(middle);
+  if (at == std::string_view::npos) return 0;
+  unsigned count = 0;
+  for (const char c : text.substr(at + middle.size())) {
+    if (c < '0' || c > '9' || count > max_shards) return 0;
+    count = count * 10 + static_cast<unsigned>(c - '0');
+  }
+  return index < count && count <= max_shards && text == shard_label(index, count).c_str() ? count : 0;
+}
+
+// Reads the folder, which takes a few system calls. False where that cannot be done: a folder that may be searched but not
+// listed, or one so large that asking for every name takes less time.
+inline bool list_sets(const char* path, found_sets& found) noexcept {
+  constexpr unsigned most_entries = 4 * max_shards;
+  path_text folder;
+  const std::string_view whole(path);
+  const std::string_view name = whole.substr(whole.rfind('/') + 1);
+  if (!folder.assign(whole.substr(0, whole.size() - name.size())) || !folder.append(".")) return false;
+  DIR* const list = ::opendir(folder.c_str());
+  if (list == nullptr) return errno == ENOENT || errno == ENOTDIR;
+  bool read_all = false;
+  for (unsigned i = 0; i < most_entries; ++i) {
+    errno = 0;
+    const dirent* const entry = ::readdir(list);
+    read_all = entry == nullptr && errno == 0;
+    if (entry == nullptr) break;
+    const std::string_view text(entry->d_name);
+    if (text.size() <= name.size() || text[name.size()] != '.' || text.substr(0, name.size()) != name) continue;
+    for (unsigned index = 0; index < found.size(); ++index) {
+      const unsigned count = count_in_label(text.substr(name.size() + 1), index);
+      if (count != 0 && shard_exists(path, index, count)) found[index].note(count);  // a link may lead nowhere
+    }
+  }
+  ::closedir(list);
+  return read_all;
+}
+
+// Asks for every name that there may be.
+inline found_sets probe_sets(const char* path) noexcept {
+  found_sets found{};
+  for (unsigned index = 0; index < found.size(); ++index) {
+    for (unsigned count = index + 1; count <= max_shards; ++count) {
+      if (shard_exists(path, index, count)) found[index].note(count);
+    }
+  }
+  return found;
 }
 
 }  // namespace detail
 
 // Of how many shards the set with this name is; 0 when there is none. Sets of several sizes are an error.
 inline result<unsigned> find_shards(const char* path) noexcept {
-  unsigned count = detail::next_set(path, 0, 1);
-  if (count == 0) return detail::next_set(path, 1, 2);  // then loading says that the first is missing
-  if (const unsigned other = detail::next_set(path, 0, count + 1); other != 0) {
-    return fail(errc::two_shard_sets, {}, {count, other});
-  }
-  return count;
+  detail::found_sets found{};
+  if (!detail::list_sets(path, found)) found = detail::probe_sets(path);
+  const auto& [first, second] = found;
+  if (first.least == 0) return second.least;  // then loading says that the first is missing
+  if (first.next != 0) return fail(errc::two_shard_sets, {}, {first.least, first.next});
+  return first.least;
 }
 
 // Whether a file is the shard that it should be; `first` is the place of the set's first shard.
