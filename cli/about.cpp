@@ -19,10 +19,13 @@ constexpr std::array topics = {
           "checked against its checksums: the header at once, each part when it is first touched.\n\n"
           "A file is written under another name, flushed to the disk and put in its place: it is there whole or not "
           "at all, also after Ctrl-C. A file that exists is replaced only with --force."},
-    topic{"Output",
-          "Data goes to standard output, everything else to standard error. Progress is shown when that is a terminal "
-          "and the work takes longer than half a second. With --json there is one object on standard output, or one a "
-          "line. A reader that goes away, such as head, ends the tool quietly."},
+    topic{
+        "Output",
+        "Data goes to standard output, everything else to standard error. Progress is shown when that is a terminal "
+        "and the work takes longer than half a second. With --json there is one object on standard output, or one a "
+        "line. A reader that goes away, such as head, ends the tool quietly.\n\n"
+        "A warning is printed when a promise is broken, such as by a filter that holds more keys than it was made for, "
+        "also with -q. With --strict the exit code is then 1."},
 };
 
 constexpr std::array environment = {
@@ -53,7 +56,7 @@ constexpr tool_page page = {
     .topics = topics,
     .environment = environment,
     .examples = examples,
-    .exit_codes = "0: yes or done; 1: no (nothing matched, verification failed); 2: error",
+    .exit_codes = "0: yes or done; 1: no (nothing matched, verification failed), or a warning with --strict; 2: error",
 };
 
 }  // namespace

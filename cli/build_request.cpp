@@ -12,6 +12,7 @@
 
 #include "cli/filters.hpp"
 #include "cli/format_choice.hpp"
+#include "cli/fullness.hpp"
 #include "cli/keys.hpp"
 #include "cli/kind_table.hpp"
 #include "cli/numbers.hpp"
@@ -232,8 +233,23 @@ outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
   const filter_params fitting{.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_};
   const auto best = form_ != nullptr ? form_->plan(fitting, form_options_)
                                      : plan_kind(*sized.kind, part_of(fitting).sizes(), layout_);
-  if (best && best->fpr < 1.0) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
+  if (best && best->fpr <= useless_fpr) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
   return fail_text(std::move(text));
+}
+
+outcome<void> build_request::check_useful(std::uint64_t keys, double fpr, std::uint64_t size_bytes) const {
+  if (fpr_ || kind_->excludes || fpr <= useless_fpr) return {};
+  std::string text = fmt::format("{} in {} would have a false-positive rate of {}", number_of(keys, "key"),
+                                 exact_size(size_bytes), percent(fpr));
+  const filter_params useful{.keys = keys, .fpr = default_fpr};
+  const auto plan =
+      form_ != nullptr ? form_->plan(useful, form_options_) : plan_kind(*kind_, part_of(useful).sizes(), layout_);
+  if (plan && memory_decides()) {
+    text.append(fmt::format(": give --mem {} for {}", plan->memory_bytes * std::max(shards_, 1U), percent(plan->fpr)));
+  } else if (plan) {
+    text.append(fmt::format(": give --bits-per-key {:.3g} for {}", plan->bits_per_key, percent(plan->fpr)));
+  }
+  return fail_text(text.append(", or -p if such a rate will do"));
 }
 
 outcome<filter_params> build_request::params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
@@ -293,6 +309,13 @@ outcome<build_request::sized_kind> build_request::chosen(const filter_params& pa
       if (too_large || fits_alone) return sized_kind{compact_, params, *compact};
     }
   }
+  if (!usual && usual.error().code == errc::not_enough_hash_bits && params.memory_bytes) {
+    // The memory would do for a better rate than digests have bits for: it is a ceiling, so take less.
+    filter_params less = params;
+    less.memory_bytes.reset();
+    less.fpr = std::exp2(sizing::hash_bits_needed(*params.keys, 1.0) + 2.0 - 64.0);  // a size may give a better one
+    return chosen(less);
+  }
   if (!usual) return fail_parameter(usual.error());
   return sized_kind{kind_, params, *usual};
 }
@@ -317,14 +340,26 @@ outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std:
     const auto one = plan_kind(*sized->kind, part_of(sized->params).sizes(), layout_);
     if (!one) return fail_parameter(one.error());
     sized->plan.memory_bytes = one->memory_bytes * shards_;
+    sized->plan.fpr = one->fpr;
   }
   if (auto fits = check_ceiling(*sized); !fits) return failed(fits.error());
   if (auto fits = check_memory(sized->plan.memory_bytes); !fits) return failed(fits.error());
   return sized;
 }
 
+outcome<build_request::sized_kind> build_request::sized_usefully(std::uint64_t keys,
+                                                                 std::optional<std::uint64_t> room_bytes,
+                                                                 std::uint64_t excluded) const {
+  auto size = sized(keys, room_bytes, excluded);
+  if (!size) return size;
+  if (auto useful = check_useful(*size->params.keys, size->plan.fpr, size->plan.memory_bytes); !useful) {
+    return failed(useful.error());
+  }
+  return size;
+}
+
 outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
-  const auto size = sized(keys, room_bytes);
+  const auto size = sized_usefully(keys, room_bytes);
   if (!size) return failed(size.error());
   auto filter = form_ != nullptr ? form_->make(size->params, form_options_) : make_from(*size->kind, size->params);
   if (!filter) return fail_parameter(filter.error());
@@ -333,7 +368,9 @@ outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::u
 
 outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
                                          unsigned threads, error& why) const {
-  const auto sized_now = [&] { return sized(std::max<std::uint64_t>(1, digests.size()), {}, excluded.size()); };
+  const auto sized_now = [&] {
+    return sized_usefully(std::max<std::uint64_t>(1, digests.size()), {}, excluded.size());
+  };
   auto size = sized_now();
   if (!size) {
     // Too large if all keys were different; copies count once.
@@ -369,9 +406,14 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
 }
 
 outcome<std::uint64_t> build_request::memory_for(std::uint64_t keys) const {
-  const auto size = sized(keys, {});
+  const auto size = sized_usefully(keys, {});
   if (!size) return failed(size.error());
   return size->plan.memory_bytes;
+}
+
+std::optional<double> build_request::fpr_for(std::uint64_t keys) const {
+  const auto size = sized(keys, {});
+  return size ? std::optional(size->plan.fpr) : std::nullopt;
 }
 
 outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const {

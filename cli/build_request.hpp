@@ -56,6 +56,10 @@ class build_request {
                                           unsigned threads, error& why) const;
   // How large that filter would be; a problem when it cannot be had at all.
   [[nodiscard]] outcome<std::uint64_t> memory_for(std::uint64_t keys) const;
+  // The false-positive rate that is to be expected of it.
+  [[nodiscard]] std::optional<double> fpr_for(std::uint64_t keys) const;
+  // A problem when a filter of that size with so many keys answers nothing, and nobody asked for such a rate.
+  [[nodiscard]] outcome<void> check_useful(std::uint64_t keys, double fpr, std::uint64_t size_bytes) const;
 
   // The largest filter within so many bytes, made so that it can be folded into fine steps, for a number of keys that
   // nobody knows; a problem when the kind cannot fold.
@@ -72,6 +76,9 @@ class build_request {
   // `excluded`: how many keys of --exclude there are.
   [[nodiscard]] outcome<sized_kind> sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
                                           std::uint64_t excluded = 0) const;
+  // The same, for keys that are really there: a problem when the filter would answer nothing.
+  [[nodiscard]] outcome<sized_kind> sized_usefully(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
+                                                   std::uint64_t excluded = 0) const;
   [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
                                                   std::uint64_t excluded = 0) const;
   static outcome<void> check_exclude(const options& given, const kind_info& kind);

@@ -8,6 +8,7 @@
 #include "cli/digest_pile.hpp"
 #include "cli/digests.hpp"
 #include "cli/distinct_counter.hpp"
+#include "cli/fullness.hpp"
 #include "cli/messages.hpp"
 #include "cli/numbers.hpp"
 #include "cli/progress.hpp"
@@ -159,10 +160,8 @@ class collector {
   // From a pipe that cannot be read again: into the largest filter there may be, and then folded.
   outcome<built> build_folding(digest_stream& stream, progress& line) {
     auto filter = request_.make_foldable(request_.ceiling_bytes().value_or(available_memory_bytes() / 2));
-    if (!filter) {
-      return fail_text(fmt::format("{} keys do not fit into memory while they are counted: give their number with -n",
-                                   with_commas(counter_.added())));
-    }
+    if (!filter && !request_.memory_for(keys())) return refuse_all(stream);
+    if (!filter) return keys_do_not_fit();
     built made{std::move(*filter)};
     if (auto done = insert_piles(made); !done) return failed(done.error());
     drop_piles();
@@ -179,6 +178,24 @@ class collector {
     return counted(fold(std::move(made)));
   }
 
+  [[nodiscard]] failed keys_do_not_fit() const {
+    return fail_text(fmt::format("{} keys do not fit into memory while they are counted: give their number with -n",
+                                 with_commas(counter_.added())));
+  }
+
+  // What cannot be had for the keys so far cannot be had for all: counts the rest, so that the refusal is about all.
+  outcome<built> refuse_all(digest_stream& stream) {
+    drop_piles();
+    while (true) {
+      const auto more = stream.next();
+      if (!more) return failed(more.error());
+      if (!*more) break;
+      counter_.add(stream.narrow());
+    }
+    const auto size = request_.memory_for(keys());
+    return size ? keys_do_not_fit() : failed(size.error());
+  }
+
   outcome<built> fold(built made) const {
     const std::uint64_t largest = made.filter.shape().capacity_keys;
     const bool too_many = keys() > largest;
@@ -186,7 +203,19 @@ class collector {
       // The same refusal as for a file, with the rate that would fit.
       if (auto refused = request_.make(keys()); !refused) return failed(refused.error());
     }
-    if (!request_.memory_decides()) {
+    if (request_.memory_decides()) {
+      const auto stats = made.filter.stats();
+      if (!stats) return fail_error(stats.error());
+      const double counted_fpr = request_.fpr_for(keys()).value_or(1.0);
+      if (stats->fpr_now > useless_fpr && counted_fpr <= useless_fpr) {
+        return fail_text(
+            fmt::format("{} from a pipe would have a false-positive rate of {}: give their number, -n {}, for {}",
+                        number_of(keys(), "key"), percent(stats->fpr_now), keys(), percent(counted_fpr)));
+      }
+      if (auto useful = request_.check_useful(keys(), stats->fpr_now, stats->memory_bytes); !useful) {
+        return failed(useful.error());
+      }
+    } else {
       auto smaller = request_.folded(std::move(made.filter), keys());
       if (!smaller) return failed(smaller.error());
       made.filter = std::move(*smaller);

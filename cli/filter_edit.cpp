@@ -51,7 +51,18 @@ outcome<void> filter_edit::save() const {
 
 std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
   const fullness of = fullness_of(filter.info(), stats);
+  if (!stats.promise_known && stats.fpr_now > useless_fpr) {  // the file does not say what it was made for
+    return fmt::format("has a false-positive rate of {}: build it again from its keys with a larger -n",
+                       percent(stats.fpr_now));
+  }
   if (!of.overfull) return {};
+  constexpr double telling_fill = 0.99;  // beyond, the number of keys is a guess
+  if (!of.countable && stats.fill > telling_fill && !filter.info().grows) {
+    return fmt::format(
+        "holds far more keys than the {} that it was made for: its false-positive rate is now {}, promised was {}; "
+        "build it again with a larger -n",
+        with_commas(stats.capacity_keys), percent(stats.fpr_now), percent(stats.promised_fpr));
+  }
   if (filter.info().grows) {
     return fmt::format("has a false-positive rate of {}, promised was {}; build it again from its keys with -n {}",
                        percent(stats.fpr_now), percent(stats.promised_fpr), of.keys);

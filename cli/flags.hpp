@@ -118,6 +118,7 @@ enum class flag : std::uint8_t {
   crlf,  //
   json,
   quiet,
+  strict,
   progress,
   no_progress,
   color,

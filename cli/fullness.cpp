@@ -37,8 +37,10 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   if (stats.loss) out.taken = stats.loss->added_keys;
   const std::uint64_t counted = stats.loss ? stats.loss->added_keys : stats.keys.keys;
   const double guessed = stats.loss ? static_cast<double>(stats.loss->added_keys) : estimated;
+  // In a filter that is all but full hardly an insert changes anything: what was counted stops below the capacity.
+  const bool crammed = !out.countable && guessed > 1.25 * capacity + 5 * std::sqrt(capacity);
   const bool beyond = kind.grows         ? true
-                      : stats.keys.exact ? counted > stats.capacity_keys
+                      : stats.keys.exact ? counted > stats.capacity_keys || crammed
                                          : guessed > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
   out.overfull = beyond && stats.fpr_now > stats.promised_fpr;
   return out;

@@ -10,6 +10,9 @@
 
 namespace bloomery::cli {
 
+// A filter that says yes to more than half of the keys that are not in it answers nothing.
+inline constexpr double useless_fpr = 0.5;
+
 struct fullness {
   // In it, as well as can be told. A filter counts the inserts that changed something; the fuller it is, the fewer do,
   // and the more its fill knows.

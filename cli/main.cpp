@@ -6,6 +6,7 @@
 #include <new>
 #include <string_view>
 
+#include "cli/messages.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
 #include "cli/verb.hpp"
@@ -13,6 +14,7 @@
 namespace bloomery::cli {
 namespace {
 
+constexpr int exit_warned = 1;  // with --strict
 constexpr int exit_error = 2;
 
 int report(const problem& what, std::string_view verb_name) {
@@ -34,6 +36,7 @@ int run_verb(const verb& of, std::span<char* const> arguments) {
   if (!given) return report(given.error(), of.name);
   if (given->has(flag::help)) return print(verb_help(of));
   const auto code = of.run(*given);
+  if (code && *code == 0 && given->has(flag::strict) && has_warned()) return exit_warned;
   return code ? *code : report(code.error(), of.name);
 }
 

@@ -1,4 +1,5 @@
-// cli/messages.hpp: what is said on standard error beside errors. --quiet silences it.
+// cli/messages.hpp: what is printed on standard error beside errors. --quiet silences notes, not warnings: what is warned of
+// breaks a promise. With --strict a warning makes the exit code 1 (main.cpp).
 #pragma once
 
 #include <string_view>
@@ -12,9 +13,15 @@ namespace bloomery::cli {
 inline void note(const options& given, std::string_view text) {
   if (!given.has(flag::quiet)) say(std::string(text).append("\n"));
 }
-// bloomery: warning: ...
-inline void warn(const options& given, std::string_view text) {
-  if (!given.has(flag::quiet)) say(std::string("bloomery: warning: ").append(text).append("\n"));
+
+namespace message_parts {
+inline bool warning_printed = false;
 }
+// bloomery: warning: ...
+inline void warn(const options& /*given*/, std::string_view text) {
+  message_parts::warning_printed = true;
+  say(std::string("bloomery: warning: ").append(text).append("\n"));
+}
+inline bool has_warned() { return message_parts::warning_printed; }
 
 }  // namespace bloomery::cli

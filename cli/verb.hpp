@@ -10,7 +10,7 @@
 // Nothing else: parsing, --help, manual pages, completions and did-you-mean follow from the tables.
 //
 // The rules that hold for all: data goes to standard output through `output` (output.hpp), everything else to standard
-// error through `note` and `warn` (messages.hpp), which know --quiet. Exit codes: 0 yes or done, 1 no, 2 (a `problem`)
+// error through `note` and `warn` (messages.hpp), which know --quiet and --strict. Exit codes: 0 yes or done, 1 no, 2 (a `problem`)
 // error. Keys are read with digest_stream (digests.hpp); filters are opened with open_filter (filters.hpp).
 #pragma once
 

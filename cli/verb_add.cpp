@@ -114,7 +114,7 @@ const verb add_verb = {
         "A build or merge with --force asks nobody: "
         "it replaces FILE, and the add that it overtakes ends with an error.",
     .examples = add_parts::examples,
-    .exit_codes = "0: added; 2: error, and FILE is as it was",
+    .exit_codes = "0: added; 1: added, with a warning and --strict; 2: error, and FILE is as it was",
     .run = add_parts::run,
 };
 

@@ -23,11 +23,17 @@
 namespace bloomery::cli {
 namespace build_parts {
 
-void warn_if_overfull(const options& given, const built& made, const filter_stats& stats) {
+void warn_if_overfull(const options& given, const build_request& request, const built& made, filter_stats stats) {
   const kind_info& kind = made.filter.info();
-  if (kind.grows || kind.expires || !stats.promise_known || made.keys_inserted <= stats.capacity_keys ||
-      stats.fpr_now <= stats.promised_fpr)
-    return;
+  if (kind.grows || kind.expires) return;
+  if (!stats.promise_known && request.keys()) {  // the file will not hold what was promised, but it is known here
+    const auto promised = request.fpr_for(*request.keys());
+    stats.promise_known = promised.has_value();
+    stats.promised_fpr = promised.value_or(0);
+    stats.capacity_keys = *request.keys();
+  }
+  const bool beyond = made.keys_inserted > stats.capacity_keys || fullness_of(kind, stats).overfull;
+  if (!stats.promise_known || !beyond || stats.fpr_now <= stats.promised_fpr) return;
   // What was read, not what was inserted: in a filter that is too full, hardly an insert changes anything any more.
   warn(given,
        fmt::format("{} read into a filter made for {}: its false-positive rate is now {}, promised was {}; build it "
@@ -162,7 +168,7 @@ outcome<int> run(const options& given) {
   const auto stats = made->filter.stats();
   if (!stats) return fail_error(stats.error());
   if (auto saved = save_filter(given, made->filter); !saved) return failed(saved.error());
-  warn_if_overfull(given, *made, *stats);
+  warn_if_overfull(given, *request, *made, *stats);
   if (const std::string text = packing_text(given, *made, *stats); !text.empty()) note(given, text);
   if (given.has(flag::json)) {
     output out;
@@ -207,6 +213,7 @@ const verb build_verb = {
         "The false-positive rate is 1 % if neither -p nor --bits-per-key nor --mem says otherwise. "
         "--mem is a ceiling: alone, it gives the best rate that fits; with a rate that does not fit, "
         "build refuses and says which would. "
+        "A size that leaves a rate above 50 % is refused, too, unless -p asks for such a rate. "
         "Keys that wait and the filter together stay below it too, or below 16 MiB.\n\n"
         "Kinds that are built at once, from all of their keys, take their size from them: -n is nothing to them, "
         "their keys wait in memory as 8 bytes each whatever --mem says, and nothing can be added later.\n\n"
@@ -230,7 +237,7 @@ const verb build_verb = {
         "Without -p its own default rate holds.\n\n"
         "The same keys and options give the same file, whatever -j. FILE appears whole or not at all.",
     .examples = build_parts::examples,
-    .exit_codes = "0: built; 2: error, and FILE is as it was",
+    .exit_codes = "0: built; 1: built, with a warning and --strict; 2: error, and FILE is as it was",
     .run = build_parts::run,
 };
 

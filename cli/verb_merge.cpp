@@ -135,7 +135,6 @@ outcome<void> join_folded(const options& given, merged& so_far, const opened_fil
   if (auto done = combine(given, into, from); !done) return refuse(so_far, *ours, next, *theirs, done.error());
   const auto stats = into.stats();
   if (!stats) return fail_error(stats.error());
-  constexpr double useless_fpr = 0.5;
   if (stats->fpr_now > useless_fpr) return refuse_sizes(so_far, next);
   so_far.filter = std::move(into);
   for (std::uint64_t& factor : so_far.factors) factor *= our_factor;
@@ -315,7 +314,7 @@ const verb merge_verb = {
         "Every input is checked as a whole. "
         "FILE appears whole or not at all; with --force it may be one of the inputs.",
     .examples = merge_parts::examples,
-    .exit_codes = "0: merged; 2: error, and FILE is as it was",
+    .exit_codes = "0: merged; 1: merged, with a warning and --strict; 2: error, and FILE is as it was",
     .run = merge_parts::run,
 };
 

@@ -103,8 +103,9 @@ TEST_F(Guava, ARunningGuavaReadsWhatWeWriteAndTheReverse) {
       write(each.name + ".keys", each.all);
       list += each.name + " " + funnel + " " + size + " " + rate + " " + std::to_string(members) + "\n";
       std::vector<std::string> words = guava_options(funnel);
-      words.insert(words.end(), {"--format", "guava", "-n", size, "-p", rate});
-      build(each.name + ".ours", each.members, words);
+      words.insert(words.end(), {"--format", "guava", "-n", size, "-p", rate, "-o", each.name + ".ours"});
+      words.insert(words.begin(), {"build", "-q"});
+      ASSERT_EQ(run(words, each.members).code, 0);  // with a warning where there are more keys than it is made for
       cases.push_back(std::move(each));
     }
   }

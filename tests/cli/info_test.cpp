@@ -49,7 +49,7 @@ TEST_F(Info, SeveralFilesGiveOneObjectALine) {
 }
 
 TEST_F(Info, TellsWhenAFilterIsOverfullAndWhatToDo) {
-  build("f", numbers(1, 3000), {"-n", "1000"});
+  build_overfull("f", numbers(1, 3000), {"-n", "1000"});
   const ran result = run({"info", "f"});
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(contains(result.out, "\n  overfull       it holds about ")) << result.out;
@@ -60,7 +60,7 @@ TEST_F(Info, TellsWhenAFilterIsOverfullAndWhatToDo) {
   ASSERT_EQ(info["advice"].size(), 1U);
   EXPECT_TRUE(contains(result.out, info["advice"][0].get<std::string>()));
   EXPECT_GT(info["fpr_now"], info["fpr_promised"]);
-  build("brim", numbers(1, 20000), {"-n", "100"});
+  build_overfull("brim", numbers(1, 20000), {"-n", "100"});
   EXPECT_TRUE(contains(run({"info", "brim"}).out, "it holds far more keys than the 100 that it was made for"));
 }
 

@@ -71,7 +71,7 @@ TEST_F(Verify, AnOverfullFilterBreaksItsRateAndTheRemedyIsNamed) {
 TEST_F(Verify, AnOverfullFilterIsToldEvenWhileItsRateHolds) {
   // 1 % too many keys raise the rate by less than the tolerance of 5 %, or by no more than chance could.
   write("more", numbers(1, 20200));
-  build("over", read("more"), {"-n", "20000", "--kind", "bloom"});
+  build_overfull("over", read("more"), {"-n", "20000", "--kind", "bloom"});
   const ran result = run({"verify", "over", "--keys", "more", "--probes", "50k"});
   EXPECT_EQ(result.code, 0) << result.out;
   EXPECT_FALSE(contains(result.out, "BROKEN")) << result.out;
@@ -82,7 +82,7 @@ TEST_F(Verify, AnOverfullFilterIsToldEvenWhileItsRateHolds) {
 }
 
 TEST_F(Verify, AFilterFullToTheBrimIsCountedByItsKeys) {
-  build("brim", numbers(1, 20000), {"-n", "100"});
+  build_overfull("brim", numbers(1, 20000), {"-n", "100"});
   const ran result = run({"verify", "brim", "--keys", "keys", "--probes", "1000"});
   EXPECT_EQ(result.code, 1);
   EXPECT_TRUE(contains(result.out, "it holds about 20,000 keys and was made for 100: build it again with -n 20000"))
@@ -104,7 +104,7 @@ TEST_F(Verify, AbsentKeysThatAreInTheFilterAreSuspectedWhenItIsNotOverfull) {
 
 TEST_F(Verify, TheAnswerDoesNotDependOnTheNumberOfThreads) {
   write("many", numbers(1, 150000));
-  build("g", read("many"), {"-n", "100000"});
+  build_overfull("g", read("many"), {"-n", "100000"});
   write("mixed", numbers(149000, 300000));
   for (const auto& more : std::vector<std::vector<std::string>>{{"--probes", "50k"}, {"--absent", "mixed"}}) {
     std::vector<std::string> words = {"verify", "g", "--json", "--keys", "many", "-j", "1"};
