@@ -30,6 +30,9 @@ inline constexpr std::uint32_t hashes_64 = 4;
 inline constexpr std::uint32_t no_scaling = 8;
 inline constexpr std::uint32_t known_options = no_rounding | keys_are_bits | hashes_64 | no_scaling;
 
+// The product halves the rate from link to link, and a double can be halved 1,074 times before it is 0.
+inline constexpr std::uint64_t max_chain_links = 1100;
+
 inline double bits_per_key_at(double rate) noexcept { return std::fabs(-(std::log(rate) / 0.480453013918201)); }
 inline double hashes_at(double bits_per_key) noexcept { return std::ceil(0.693147180559945 * bits_per_key); }
 
@@ -65,7 +68,7 @@ inline std::uint64_t bits_in_oldest(const link_record& link) noexcept {
   return bits >= 1 && bits < static_cast<double>(max_filter_bits) ? static_cast<std::uint64_t>(bits) : 0;
 }
 
-// The product's own checks, and no more hash functions than a rate can ask for. `whole_bytes`: every bit of the bytes is
+// The product's own checks, no more hash functions than a rate can ask for, and no more keys than the bits are for. `whole_bytes`: every bit of the bytes is
 // used, as everywhere but in the oldest encoding.
 inline result<void> check_link(const link_record& link, bool whole_bytes = true) noexcept {
   if (!(link.rate > 0.0 && link.rate < 1.0)) return bad_header(name, "the rate of a link is not between 0 and 1");
@@ -79,10 +82,15 @@ inline result<void> check_link(const link_record& link, bool whole_bytes = true)
       hashes_at(link.bits_per_key) != static_cast<double>(link.hashes)) {
     return fail(errc::bad_field, "number of hash functions", {link.hashes});
   }
+  if (static_cast<double>(link.capacity) * link.bits_per_key > 2 * static_cast<double>(link.bits)) {
+    return fail(errc::bad_field, "capacity of a link", {link.capacity});
+  }
   return {};
 }
 inline result<void> check_chain(const chain_record& chain) noexcept {
-  if (chain.links == 0) return fail(errc::bad_field, "number of links", {0});
+  if (chain.links == 0 || chain.links > max_chain_links) {
+    return fail(errc::bad_field, "number of links", {chain.links});
+  }
   if ((chain.options & ~std::uint64_t{known_options}) != 0) return fail(errc::bad_field, "options", {chain.options});
   if (chain.growth > UINT32_MAX) return fail(errc::bad_field, "growth", {chain.growth});
   return {};

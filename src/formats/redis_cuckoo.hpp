@@ -4,6 +4,10 @@
 // added with `growth` times the buckets. A removal looks at the newest link first. When a tenth of the keys was removed, what is
 // in the newest link is moved to older ones where there is room, and an empty link is dropped. All of it as the product does
 // it, so that the same keys give the same bytes.
+//
+// Work is bounded by the size of the filter, whatever its header claims: a file with one altered bit must not make a call
+// last. A new link has at most max_step_bytes, or 16 times the bytes that are there; a tidying reads at most
+// most_tidy_steps() slots, and leaves the rest where it is; the number of keys is counted, not believed.
 #pragma once
 
 #include <algorithm>
@@ -86,6 +90,9 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
                                   .grows = true};
   // The product refuses to add to a filter that has so many, unless it is set up otherwise.
   static constexpr std::size_t most_grown_links = 32;
+  // Of a link that is added, unless the links before it have a sixteenth of that: the header alone says how large it is, and
+  // a removal may walk through all of it.
+  static constexpr std::uint64_t max_step_bytes = std::uint64_t{64} << 20U;
 
   cuckoo_chain(const cuckoo_record& head, aligned_list<aligned_buffer> links, const memory_hooks* memory) noexcept
       : head_(head), links_(std::move(links)), memory_(memory) {}
@@ -105,6 +112,11 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
     return now;
   }
   [[nodiscard]] const aligned_list<aligned_buffer>& links() const noexcept { return links_; }
+  // Slots that a tidying may read, and those that the last one has read.
+  [[nodiscard]] std::uint64_t most_tidy_steps() const noexcept {
+    return (std::uint64_t{1} << 24U) + 256 * size_bytes();
+  }
+  [[nodiscard]] std::uint64_t tidy_steps() const noexcept { return tidy_steps_; }
   // The filter of kind cuckoo that its only link is.
   [[nodiscard]] result<cuckoo> as_kind() const noexcept;
 
@@ -221,12 +233,18 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
     }
     return false;
   }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept {
+    std::uint64_t all = 0;
+    for (const aligned_buffer& each : links_) all += each.size_bytes();
+    return all;
+  }
   bool put(std::uint64_t digest) noexcept;
   bool grow() noexcept {
     if (head_.growth == 0 || links_.size() >= most_grown_links) return false;
-    const std::uint64_t size_bytes = head_.bytes_of(links_.size());
-    if (size_bytes == 0 || !links_.reserve(links_.size() + 1, "the filter", memory_)) return false;
-    auto made = aligned_buffer::make(size_bytes, "the filter", memory_);
+    const std::uint64_t next_bytes = head_.bytes_of(links_.size());
+    if (next_bytes == 0 || next_bytes > std::max(max_step_bytes, 16 * size_bytes())) return false;
+    if (!links_.reserve(links_.size() + 1, "the filter", memory_)) return false;
+    auto made = aligned_buffer::make(next_bytes, "the filter", memory_);
     if (!made) return false;
     links_.push(std::move(*made));
     return true;
@@ -238,6 +256,7 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
   cuckoo_record head_;
   aligned_list<aligned_buffer> links_;
   const memory_hooks* memory_;
+  std::uint64_t tidy_steps_ = 0;
 };
 
 inline bool cuckoo_chain::put(std::uint64_t digest) noexcept {
@@ -279,13 +298,17 @@ inline bool cuckoo_chain::erase_one(std::uint64_t digest) noexcept {
 // a smaller one, too: numbers of buckets are powers of two.
 inline bool cuckoo_chain::empty_into_older(std::size_t link) noexcept {
   const editor_type from = editor_of(link);
+  const std::uint64_t most = most_tidy_steps();
   bool emptied = true;
+  tidy_steps_ += links_[link].size_bytes();
   for (std::uint64_t bucket = 0; bucket < from.buckets; ++bucket) {
     for (unsigned lane = 0; lane < from.slots; ++lane) {
       std::byte& slot = from.slot(bucket, lane);
       if (slot == std::byte{0}) continue;
       bool moved = false;
       for (std::size_t older = 0; older < link && !moved; ++older) {
+        tidy_steps_ += std::uint64_t{2} * from.slots;
+        if (tidy_steps_ > most) return false;
         const editor_type to = editor_of(older);
         const auto fingerprint = std::to_integer<std::uint64_t>(slot);
         const std::uint64_t first = bucket & (to.buckets - 1);
@@ -300,6 +323,7 @@ inline bool cuckoo_chain::empty_into_older(std::size_t link) noexcept {
 
 // From the newest link on, as long as links become empty.
 inline void cuckoo_chain::tidy() noexcept {
+  tidy_steps_ = 0;
   for (std::size_t link = links_.size(); link-- > 1;) {
     if (!empty_into_older(link)) break;
     links_.shrink(link);

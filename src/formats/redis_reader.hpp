@@ -347,6 +347,13 @@ inline result<any_filter> own_cuckoo(result<cuckoo_file> file, const memory_hook
     if (!each.unpack(bytes->bytes())) return bad_string();
     links.push(std::move(*bytes));
   }
+  // Counted: chunks that were taken while keys came in hold others than their header says, and a number that is too
+  // small would have every removal walk through the links.
+  file->head.keys = 0;
+  for (const aligned_buffer& each : links) {
+    file->head.keys += static_cast<std::uint64_t>(
+        std::count_if(each.bytes().begin(), each.bytes().end(), [](std::byte slot) { return slot != std::byte{0}; }));
+  }
   return cuckoo_chain::own(file->head, std::move(links), memory);
 }
 

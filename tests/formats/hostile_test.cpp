@@ -35,20 +35,6 @@ std::vector<const formats::format*> foreign_formats() {
 
 constexpr std::uint64_t unpacked_bytes = 65536;  // as much as packed files may become here
 
-// Counts what is asked for.
-struct counted_memory {
-  std::uint64_t bytes = 0;
-  memory_hooks hooks{.allocate = allocate, .release = release, .context = this};
-
-  static void* allocate(void* context, std::size_t size, std::size_t alignment) {
-    static_cast<counted_memory*>(context)->bytes += size;
-    return default_memory().allocate(nullptr, size, alignment);
-  }
-  static void release(void* /*context*/, void* memory, std::size_t size, std::size_t alignment) {
-    default_memory().release(nullptr, memory, size, alignment);
-  }
-};
-
 result<formats::opened> open_counted(const std::string& file, std::string_view from, counted_memory& memory) {
   auto buffer = aligned_buffer::make(file.size(), "a test", &memory.hooks);
   EXPECT_TRUE(buffer);

@@ -578,7 +578,8 @@ TEST(RedisBloom, ChecksWhatTheProductChecks) {
   // Billions of links, and bits that a file of this size cannot have.
   std::string many = file;
   std::fill_n(many.begin() + 8, 4, '\xff');
-  EXPECT_EQ(refusal_of(many), "is cut short: it has 217 bytes and should have 227633266655; copy or build it again");
+  EXPECT_NE(refusal_of(many).find("number of links has value 4294967295"), std::string::npos) << refusal_of(many);
+  EXPECT_NE(with([](auto& l) { l.capacity = 1'000'000; }), "") << "more keys than the bits are for";
   EXPECT_NE(with([](auto& l) { l.bits = std::uint64_t{1} << 58U; }), "");
 }
 

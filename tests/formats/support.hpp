@@ -78,6 +78,20 @@ inline std::string text_of(const any_filter& filter, const formats::format& form
   return {reinterpret_cast<const char*>(sink.bytes().data()), sink.bytes().size()};
 }
 
+// Counts what is asked for.
+struct counted_memory {
+  std::uint64_t bytes = 0;
+  memory_hooks hooks{.allocate = allocate, .release = release, .context = this};
+
+  static void* allocate(void* context, std::size_t size, std::size_t alignment) {
+    static_cast<counted_memory*>(context)->bytes += size;
+    return default_memory().allocate(nullptr, size, alignment);
+  }
+  static void release(void* /*context*/, void* memory, std::size_t size, std::size_t alignment) {
+    default_memory().release(nullptr, memory, size, alignment);
+  }
+};
+
 // Keys as views of strings.
 inline std::vector<std::string_view> views_of(const std::vector<std::string>& keys) {
   return {keys.begin(), keys.end()};

@@ -15,6 +15,10 @@
 // been found asks on for the others only.
 //
 // Memory        each link has memory of its own: growing moves nothing. When it is refused, the chain is as it was.
+// Work          sizing a blocked link takes milliseconds. With growth 1 and a small first capacity there is a link for every
+//               few keys, so a small one that needs no more bits than the one before takes its size from that, and a chain
+//               that can grow no further does not try again. Loading refuses a capacity that the bits of a link cannot
+//               hold at its rate.
 // Bytes         a table, 32 bytes for each link: keys, blocks (split64) or bits (redis), hash functions, 0; zeros to a
 //               multiple of 64. Then the links' bytes, each followed by zeros to a multiple of 64. Capacities and rates
 //               follow from the first capacity, the growth factor and the rate; sizes are not computed again, because the
@@ -33,6 +37,7 @@ struct blocked_links {
   using digest = std::uint64_t;
   static constexpr unsigned digest_bits = 64;
   static constexpr bool sends_ahead = true;
+  static constexpr bool slow_sizing = true;
   static double share(std::size_t index) noexcept {
     constexpr double sum_of_inverse_squares = 1.6449340668482264365;  // pi^2 / 6
     const double number = static_cast<double>(index) + 1;
@@ -46,6 +51,7 @@ struct redis_links {
   using link = redis_link;
   using digest = digest128;
   static constexpr unsigned digest_bits = 128;
+  static constexpr bool slow_sizing = false;
   static constexpr bool sends_ahead = false;  // a probe needs a division: sending for its line costs as much as asking
   static double share(std::size_t index) noexcept { return std::ldexp(1.0, -1 - static_cast<int>(index)); }
   static digest from(std::uint64_t given) noexcept { return {given, mix64(given)}; }
@@ -68,6 +74,7 @@ class chain {
     typename Rule::link filter;
     std::uint64_t capacity = 0;
     std::uint64_t keys = 0;
+    double full_fpr = 0;  // when it holds its capacity; 0: unknown
     [[nodiscard]] std::uint64_t room() const noexcept { return keys < capacity ? capacity - keys : 0; }
   };
   static constexpr std::size_t max_links = 1024;
@@ -105,6 +112,7 @@ class chain {
     links_[0].filter.clear();
     links_[0].keys = 0;
     keys_exact_ = true;
+    ended_ = false;
   }
   // Links of the same sizes with the same bits.
   friend bool operator==(const chain& a, const chain& b) noexcept {
@@ -172,6 +180,9 @@ class chain {
 
  private:
   static constexpr std::size_t group = 1024;
+  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a link takes
+  // enough keys for its sizing not to matter.
+  static constexpr std::uint64_t small_link_bytes = 8 * cache_line_bytes;
   using group_mask = std::array<std::uint64_t, mask_words(group)>;
 
   static constexpr std::uint64_t in_lines(std::uint64_t bytes) noexcept {
@@ -181,11 +192,15 @@ class chain {
     return settings_.first_keys == other.settings_.first_keys && settings_.growth == other.settings_.growth &&
            settings_.fpr == other.settings_.fpr && settings_.scales == other.settings_.scales;
   }
+  [[nodiscard]] result<link> sized_link(std::uint64_t capacity) const noexcept;
   result<void> add_link(std::uint64_t capacity) noexcept;
   bool grow() noexcept {
-    if (!settings_.scales || links_.size() == max_links) return false;
+    if (!settings_.scales || ended_ || links_.size() == max_links) return false;
     const std::uint64_t last = links_.back().capacity;
-    return last <= max_keys / settings_.growth && add_link(last * settings_.growth).has_value();
+    if (last > max_keys / settings_.growth) return false;
+    const auto added = add_link(last * settings_.growth);
+    ended_ = !added && added.error().code != errc::out_of_memory;
+    return added.has_value();
   }
   void ask(std::span<const digest> digests, std::size_t end, std::uint64_t* mask) const noexcept;
   batch_outcome insert_group(std::span<const digest> digests) noexcept;
@@ -196,14 +211,43 @@ class chain {
   aligned_list<link> links_;
   aligned_buffer owned_;  // what loaded links lie in
   bool keys_exact_ = true;
+  bool ended_ = false;  // no filter has the rate of a next link
 };
+
+// The next link. Fewer bits than the link before cannot do for as many keys at a lower rate.
+template <class Rule>
+result<typename chain<Rule>::link> chain<Rule>::sized_link(std::uint64_t capacity) const noexcept {
+  const double rate = rate_of(links_.size());
+  if constexpr (!Rule::slow_sizing) {
+    auto made = Rule::link::make({.keys = capacity, .fpr = rate, .memory = settings_.memory});
+    if (!made) return fail(made.error());
+    return link{std::move(*made), capacity, 0};
+  } else {
+    if (links_.size() != 0) {
+      const link& last = links_.back();
+      const bool is_small = last.filter.payload().size() <= small_link_bytes;
+      if (is_small && last.capacity == capacity && last.full_fpr > 0 && last.full_fpr <= rate) {
+        auto copy = last.filter.clone();
+        if (!copy) return fail(copy.error());
+        copy->clear();
+        return link{std::move(*copy), capacity, 0, last.full_fpr};
+      }
+    }
+    const auto plan = Rule::link::plan({.keys = capacity, .fpr = rate});
+    if (!plan) return fail(plan.error());
+    auto made =
+        Rule::link::make({.keys = capacity, .bits = plan->bits, .hashes = plan->hashes, .memory = settings_.memory});
+    if (!made) return fail(made.error());
+    return link{std::move(*made), capacity, 0, plan->fpr};
+  }
+}
 
 template <class Rule>
 result<void> chain<Rule>::add_link(std::uint64_t capacity) noexcept {
   if (auto room = links_.reserve(links_.size() + 1, "the filter", settings_.memory); !room) return room;
-  auto made = Rule::link::make({.keys = capacity, .fpr = rate_of(links_.size()), .memory = settings_.memory});
+  auto made = sized_link(capacity);
   if (!made) return fail(made.error());
-  links_.push({std::move(*made), capacity, 0});
+  links_.push(std::move(*made));
   return {};
 }
 
@@ -318,6 +362,7 @@ template <class Rule>
 result<void> chain<Rule>::unite(const chain& other) noexcept {
   const std::size_t common = std::min(links_.size(), other.links_.size());
   if (auto room = links_.reserve(other.links_.size(), "the union", settings_.memory); !room) return room;
+  ended_ = false;
   for (std::size_t i = common; i < other.links_.size(); ++i) {
     auto filter = other.links_[i].filter.clone();
     if (!filter) {
@@ -412,6 +457,10 @@ result<chain<Rule>> chain<Rule>::over(const chain_settings& settings, const stor
     const auto size = Rule::link::payload_bytes(of);
     if (!size) return fail(size.error());
     if (*size > bytes.size() - start) return fail(errc::bad_field, "size of a link", {of.field[0]});
+    // No filter of these bits holds so many keys at this rate: the information-theoretic bound, with room to spare.
+    if (!(static_cast<double>(capacity) * -std::log2(made.rate_of(i)) <= 16.0 * static_cast<double>(*size))) {
+      return fail(errc::bad_field, "capacity of a link", {capacity});
+    }
     auto filter = Rule::link::view(of, bytes.subspan(start, *size));
     if (!filter) return fail(filter.error());
     made.links_.push({std::move(*filter), capacity, of.keys});

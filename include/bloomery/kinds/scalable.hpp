@@ -351,7 +351,7 @@ inline result<std::uint64_t> scalable::payload_bytes(const stored_shape& shape) 
   }
   if (shape.digest_bits != (field[0] == 1 ? 128U : 64U))
     return fail(errc::bad_field, "digest bits", {shape.digest_bits});
-  if (!(shape.fpr > 0)) return fail(errc::bad_field, "false-positive rate", {0});
+  if (!(shape.fpr > 0 && shape.fpr < 1)) return fail(errc::bad_field, "false-positive rate", {0});
   if (field[1] == 1 && shape.capacity_keys != field[3]) return fail(errc::bad_field, "capacity", {shape.capacity_keys});
   return field[5];
 }
