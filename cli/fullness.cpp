@@ -42,7 +42,9 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   const bool beyond = kind.grows         ? true
                       : stats.keys.exact ? counted > stats.capacity_keys || crammed
                                          : guessed > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
-  out.overfull = beyond && stats.fpr_now > stats.promised_fpr;
+  // Where the layout delivers more than was promised, that alone is no sign of too many keys; the estimate from the fill of a
+  // small filter is off by a tenth.
+  out.overfull = beyond && stats.fpr_now > std::max(stats.promised_fpr, 1.25 * stats.delivered_fpr);
   return out;
 }
 
@@ -68,6 +70,15 @@ std::string overfull_advice(const kind_info& kind, const filter_stats& stats, co
         fmt::format(", which takes {} ({:.2f} bits per key)", human_size(plan->memory_bytes), plan->bits_per_key));
   }
   return text.append(", and with --headroom 20% if more keys are to come");
+}
+
+std::string delivered_advice(const filter_stats& stats) {
+  constexpr double worth_saying = 1.05;
+  if (!stats.promise_known || stats.delivered_fpr <= worth_saying * stats.promised_fpr) return {};
+  return fmt::format(
+      "its layout delivers {} when it is full, promised was {}: all bits of a key come from two hashes, which too many "
+      "keys share in a filter this small; build it for more keys (-n), or in another layout",
+      percent(stats.delivered_fpr), percent(stats.promised_fpr));
 }
 
 std::string loss_advice(const filter_stats& stats) {

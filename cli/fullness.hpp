@@ -36,6 +36,10 @@ std::string promise_text(const filter_stats& stats);
 // "it holds about 3,000 keys and was made for 1,000: build it again with -n 3000, which takes ..."
 std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of);
 
+// Of a filter whose layout cannot keep its promise, however few keys it holds: "its layout delivers 0.021 %, promised was
+// 0.010 %: ..."; empty for others.
+std::string delivered_advice(const filter_stats& stats);
+
 // Of a filter that may lose keys and has more removals than it was made for: "it has 2,000 removals and was made for 1,000:
 // it loses ..."; empty for others.
 std::string loss_advice(const filter_stats& stats);

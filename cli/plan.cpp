@@ -58,6 +58,27 @@ plan_row answer_of(const kind_entry& kind, const plan_question& question) {
   return row;
 }
 
+// From which number of keys on a layout of fixed sizes has the rate.
+std::string delivered_advice(const plan_question& question, const plan_row& row) {
+  const double wanted = *question.request.fpr;
+  std::string text = fmt::format(
+      "Kind {} in layout {} delivers {}, above the {} of -p: all bits of a key come from two hashes, which too many "
+      "keys "
+      "share in a filter this small.",
+      row.info->name, question.layout, percent(row.plan->fpr), percent(wanted));
+  for (double keys = static_cast<double>(row.plan->keys) * 1.25; keys < static_cast<double>(max_keys); keys *= 1.25) {
+    // Two digits, and the next numbers, too: sizes near a power of two are worse than others.
+    const double digits = std::pow(10.0, std::max(0.0, std::floor(std::log10(keys)) - 1));
+    const auto rounded = static_cast<std::uint64_t>(std::ceil(keys / digits) * digits);
+    const auto at = row.solve({.keys = rounded, .fpr = wanted}, question.layout);
+    if (!at) break;
+    if (at->fpr > wanted) continue;
+    return text.append(fmt::format(" Made for {} (-n {}) it keeps {}; other layouts do for any number.",
+                                   number_of(rounded, "key"), rounded, percent(wanted)));
+  }
+  return text;
+}
+
 std::string headroom_advice(const plan_question& question, const plan_row& row) {
   const auto later = static_cast<std::uint64_t>(std::ceil(static_cast<double>(row.plan->keys) * 1.25));
   const auto overfull = row.solve({.keys = later, .bits = row.plan->bits, .hashes = row.plan->hashes}, question.layout);
@@ -249,6 +270,11 @@ outcome<void> take_excluded(const options& given, plan_question& question) {
 
 }  // namespace
 
+bool plan_row::keeps(const plan_question& question) const {
+  constexpr double worth_saying = 1.05;
+  return info->excludes || !plan || !question.request.fpr || plan->fpr <= worth_saying * *question.request.fpr;
+}
+
 outcome<plan_question> question_of(const options& given) {
   plan_question question{.layout = std::string(given.text(flag::layout)), .kind = std::string(given.text(flag::kind))};
   if (given.text(flag::compress, "none") != "none") question.codec = given.text(flag::compress);
@@ -325,6 +351,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   }
   for (const plan_row& row : rows) {
     if (row.fits() && row.info->excludes) out.push_back(exactness_advice(question, row));
+    if (row.fits() && !row.keeps(question)) out.push_back(delivered_advice(question, row));
   }
   if (usual == nullptr) return out;
   if (auto silly = silly_rate_advice(question, *usual); !silly.empty()) out.push_back(std::move(silly));

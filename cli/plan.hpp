@@ -44,6 +44,8 @@ struct plan_row {
   std::string why_not{};  // empty: it fits
 
   [[nodiscard]] bool fits() const { return why_not.empty(); }
+  // Whether it has the rate that decides. Layouts of another product have the size that it gives them, and their own rate.
+  [[nodiscard]] bool keeps(const plan_question& question) const;
 };
 
 // In the order of kinds.hpp.

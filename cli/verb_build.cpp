@@ -169,6 +169,9 @@ outcome<int> run(const options& given) {
   if (!stats) return fail_error(stats.error());
   if (auto saved = save_filter(given, made->filter); !saved) return failed(saved.error());
   warn_if_overfull(given, *request, *made, *stats);
+  if (const std::string text = delivered_advice(*stats); !text.empty()) {
+    warn(given, fmt::format("{}: {}", given.text(flag::output), text));
+  }
   if (const std::string text = packing_text(given, *made, *stats); !text.empty()) note(given, text);
   if (given.has(flag::json)) {
     output out;

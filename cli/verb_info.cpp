@@ -39,6 +39,7 @@ struct report {
     std::vector<std::string> out;
     if (full.overfull) out.push_back(overfull_advice(kind(), stats, full));
     if (std::string text = loss_advice(stats); !text.empty()) out.push_back(std::move(text));
+    if (std::string text = delivered_advice(stats); !text.empty()) out.push_back(std::move(text));
     return out;
   }
   [[nodiscard]] std::string hash_name() const {
@@ -170,6 +171,7 @@ nlohmann::ordered_json as_json(const report& of) {
   if (of.stats.loss) out["loss"] = as_json(*of.stats.loss);
   out["fpr_promised"] = promise_of(of.stats);
   out["fpr_now"] = of.stats.fpr_now;
+  if (of.stats.delivered_fpr > 0) out["fpr_delivered"] = of.stats.delivered_fpr;
   out["overfull"] = of.full.overfull;
   out["advice"] = of.advice();
   out["memory_bytes"] = of.stats.memory_bytes;
@@ -329,7 +331,9 @@ std::string as_text(const report& of, const painter& paint) {
   add_line(out, "memory", exact_size(of.stats.memory_bytes));
   if (const auto exact = exactness::of(of)) add_line(out, "size", exact->text());
   for (const std::string& text : of.advice()) {
-    out.append(fmt::format("  {} {}\n", paint(style::caution, fmt::format("{:<14}", "overfull")), text));
+    const bool full = of.full.overfull || of.stats.loss;
+    out.append(
+        fmt::format("  {} {}\n", paint(style::caution, fmt::format("{:<14}", full ? "overfull" : "small")), text));
   }
   return out;
 }

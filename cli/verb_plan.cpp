@@ -28,6 +28,10 @@ struct planned {
   [[nodiscard]] bool any_fits() const {
     return std::any_of(rows.begin(), rows.end(), [](const plan_row& row) { return row.fits(); });
   }
+  [[nodiscard]] bool any_keeps() const {
+    return std::any_of(rows.begin(), rows.end(),
+                       [&](const plan_row& row) { return row.fits() && row.keeps(question); });
+  }
 };
 
 // What was asked, as a heading.
@@ -79,6 +83,9 @@ void write_row(output& out, const planned& all, const plan_row& row, const paint
                         with_commas(plan.memory_bytes), plan.bits_per_key, plan.bits_per_key / 8.0,
                         plan.hashes == 0 ? "-" : std::to_string(plan.hashes),
                         row.info->exact ? "exact" : percent(plan.fpr), lines_column(row), abilities(row)));
+  if (!row.keeps(all.question)) {
+    out.write(paint(style::caution, fmt::format("  (above the {} of -p)", percent(*all.question.request.fpr))));
+  }
   if (all.exceeds_memory(row)) {
     out.write(
         paint(style::caution, fmt::format("  (more than the {} that are free)", human_size(all.available_bytes))));
@@ -135,6 +142,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   if (!all.question.codec.empty() && row.info->packs) out["packed_bits_per_key"] = sizing::packed_bits_per_key(plan);
   out["hashes"] = plan.hashes;
   out["expected_fpr"] = plan.fpr;
+  out["keeps_fpr"] = row.keeps(all.question);
   out["digest_bits"] = plan.digest_bits;
   out["cache_lines_per_query"] = plan.lines != 0 ? std::to_string(plan.lines) : std::string(row.info->lines);
   out["exact"] = row.info->exact;
@@ -301,7 +309,7 @@ outcome<int> run(const options& given) {
     for (const line_chart& chart : charts) out.write("\n" + draw(chart, look));
   }
   if (auto done = out.flush(); !done) return failed(done.error());
-  return all.any_fits() ? 0 : 1;
+  return all.any_keeps() ? 0 : 1;
 }
 
 constexpr std::array examples = {
@@ -337,11 +345,14 @@ const verb plan_verb = {
         "makes it smallest. The advice compares it with other ways to be exact.\n\n"
         "With --compress, kind bloom is planned as build makes it for a compressed file, "
         "and what the file will take is said.\n\n"
+        "With --layout redis the sizes are RedisBloom's, and the rate is the one that they deliver: in filters of a "
+        "few "
+        "hundred keys, or at very low rates, it is above -p, which is said.\n\n"
         "With --lsm, shares memory among the filters of a log-structured store, "
         "so that a look-up of an absent key reads as few levels in vain as possible: "
         "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",
     .examples = plan_parts::examples,
-    .exit_codes = "0: at least one kind fits; 1: none fits; 2: error",
+    .exit_codes = "0: at least one kind fits; 1: none fits, or none at the rate of -p; 2: error",
     .run = plan_parts::run,
 };
 

@@ -214,6 +214,7 @@ std::string rate_advice(const findings& found, const opened_filter& opened) {
     return "it is not overfull: some of the absent keys may have been added to it beside those of --keys; "
            "measure with generated ones (--probes) to see";
   }
+  if (const std::string text = delivered_advice(found.stats); !text.empty()) return text;
   const hash_info* hash = find_hash(opened.filter.hash().id);
   if (hash != nullptr && !opened.form->is_native()) {
     return fmt::format(

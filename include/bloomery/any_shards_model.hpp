@@ -159,6 +159,7 @@ inline result<filter_stats> in_shards::stats() const noexcept {
     // A key asks one shard, each as likely as the others.
     all.fill += one->fill / shards();
     all.fpr_now += one->fpr_now / shards();
+    all.delivered_fpr += one->delivered_fpr / shards();
     all.memory_bytes += one->memory_bytes;
     if (one->saturated) all.saturated = all.saturated.value_or(0) + *one->saturated;
     if (one->loss) all.loss = joined(all.loss.value_or(loss_state{}), *one->loss, shards());

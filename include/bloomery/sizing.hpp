@@ -30,7 +30,7 @@ struct size_request {
 
 struct size_plan {
   std::uint64_t keys = 0;   // capacity: the number of keys at which `fpr` is reached
-  double fpr = 0;           // expected with `keys` keys in it; never above the one asked for
+  double fpr = 0;           // expected with `keys` keys; above the one asked for only in other products' layouts
   std::uint64_t bits = 0;   // of the bit array, without the file's header
   unsigned hashes = 0;      // bits that a key sets; 0 where the idea does not apply
   double bits_per_key = 0;  // bits / keys

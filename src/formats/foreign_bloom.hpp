@@ -12,7 +12,8 @@
 //         std::uint64_t next() noexcept;                   // below bits.value()
 //       };
 //       static std::uint64_t byte_of(std::uint64_t bit);   // low_bits_first or big_endian_words
-//       static digest sample(std::uint64_t i);             // only where small filters match more often than their fill says
+//       static digest sample(std::uint64_t i);             // only where small filters match more often than a formula says
+//       static constexpr auto steps = progression::wraps_64;   // only where the probes are a + i b modulo the bits
 //     };
 //
 // A digest of a weak hash (hash_info::weak) arrives finished with mix64, so that keys can be counted by it; unmix64 gives
@@ -28,6 +29,7 @@
 #include <bit>
 #include <bloomery/core/divisor.hpp>
 #include <bloomery/formats.hpp>
+#include <bloomery/kinds/double_hashing.hpp>
 #include <cmath>
 #include <cstring>
 
@@ -300,6 +302,9 @@ result<filter_stats> foreign_bloom<Rule>::stats() const noexcept {
   stats.fill = shape_.bits == 0 ? 1.0 : static_cast<double>(set) / static_cast<double>(shape_.bits);
   stats.fpr_now = std::pow(stats.fill, static_cast<double>(shape_.hashes));
   stats.memory_bytes = shape_.size_bytes;
+  if constexpr (requires { Rule::steps; }) {
+    stats.fpr_now = double_hashing(stats.estimated_keys, shape_.bits, shape_.hashes, Rule::steps).fpr(stats.fill);
+  }
   if constexpr (requires { Rule::sample(std::uint64_t{0}); }) {
     if (shape_.size_bytes <= sampled_bytes) stats.fpr_now = measured_rate(stats.fpr_now);
   }

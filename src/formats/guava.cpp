@@ -64,6 +64,7 @@ struct rule_64 {
     const divisor* bits_;
   };
   static constexpr std::uint64_t byte_of(std::uint64_t bit) noexcept { return big_endian_words(bit); }
+  static constexpr auto steps = progression::wraps_63;
 };
 
 // Of h1 alone, its low half + i times its high half from i = 1 on, in 32 bits; negative numbers are turned over.
@@ -86,6 +87,7 @@ struct rule_32 {
     const divisor* bits_;
   };
   static constexpr std::uint64_t byte_of(std::uint64_t bit) noexcept { return big_endian_words(bit); }
+  static constexpr auto steps = progression::turned_over_32;
 };
 using filter_64 = foreign_bloom<rule_64>;
 using filter_32 = foreign_bloom<rule_32>;

@@ -323,18 +323,25 @@ inline result<filter_stats> old_chain::stats() const noexcept {
   double set = 0;
   double all_bits = 0;
   double none = 1;
+  double full_none = 1;
+  // Hashes of 32 bits are added up in 64.
+  const auto steps = (head_.options & hashes_64) != 0 ? progression::wraps_64 : progression::never_wraps;
   for (const old_link& each : links_) {
     const auto m = static_cast<double>(each.record.modulus());
     const auto k = static_cast<double>(each.record.hashes);
     const double here = std::min(each.set_bits(), m);
-    stats.estimated_keys += std::log1p(-std::min(here, m - 0.5) / m) * -m / k / std::max(none, 1e-9);
-    none *= 1 - std::pow(here / m, k);
+    const double held = std::log1p(-std::min(here, m - 0.5) / m) * -m / k;
+    stats.estimated_keys += held / std::max(none, 1e-9);
+    const link_record& of = each.record;
+    none *= 1 - double_hashing(held, of.modulus(), of.hashes, steps).fpr(here / m);
+    full_none *= 1 - double_hashing(static_cast<double>(of.capacity), of.modulus(), of.hashes, steps).fpr();
     set += here;
     all_bits += m;
     stats.memory_bytes += each.record.size_bytes;
   }
   stats.fill = set / all_bits;
   stats.fpr_now = 1 - none;
+  stats.delivered_fpr = 1 - full_none;
   return stats;
 }
 

@@ -130,7 +130,7 @@ result<size_plan> plan(const filter_params& params, const format_options& option
   const auto size = redis_link::size_for(asked->keys, asked->fpr * (*grows ? 0.5 : 1.0));
   if (!size) return fail(size.error());
   return size_plan{.keys = asked->keys,
-                   .fpr = asked->fpr,
+                   .fpr = redis_link::expected_fpr(asked->keys, *size),
                    .bits = size->bits,
                    .hashes = static_cast<unsigned>(size->hashes),
                    .bits_per_key = static_cast<double>(size->bits) / static_cast<double>(asked->keys),

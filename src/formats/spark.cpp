@@ -66,6 +66,7 @@ struct rule_v1 {
     const divisor* bits_;
   };
   static constexpr std::uint64_t byte_of(std::uint64_t bit) noexcept { return big_endian_words(bit); }
+  static constexpr auto steps = progression::turned_over_32;
 };
 
 // The same in 64 bits, from first times 2^31 - 1 on; both hashes are signed.
@@ -94,6 +95,7 @@ struct rule_v2 {
     const divisor* bits_;
   };
   static constexpr std::uint64_t byte_of(std::uint64_t bit) noexcept { return big_endian_words(bit); }
+  static constexpr auto steps = progression::never_wraps;  // 32-bit steps in 64 bits
 };
 using filter_v1 = foreign_bloom<rule_v1>;
 using filter_v2 = foreign_bloom<rule_v2>;

@@ -128,7 +128,10 @@ TEST_F(Guava, ARunningGuavaReadsWhatWeWriteAndTheReverse) {
     estimates >> count >> rate;
     const auto info = json_of({"info", "--json", each.name + ".theirs"});
     EXPECT_EQ(info["keys"], count) << each.name;
-    EXPECT_NEAR(info["fpr_now"].get<double>(), rate, rate * 1e-12) << each.name;
+    const double independent = std::pow(info["fill"].get<double>(),
+                                        info["parameters"]["hash_functions"].get<double>());  // as the product says
+    EXPECT_NEAR(independent, rate, rate * 1e-9) << each.name;
+    EXPECT_GE(info["fpr_now"].get<double>(), rate * (1 - 1e-9)) << each.name;
   }
   EXPECT_GT(absent, 10'000U);
 }

@@ -3,7 +3,8 @@
 // A key that no link may hold goes into the newest link; what some link may hold changes nothing. A link is full when it
 // has taken as many keys as it was made for, its capacity. Then, for a key that no link may hold, a link of `growth` times
 // the capacity is made. A rule says what links are, and which share of the chain's rate each gets. Shares add up to at most
-// 1, and the rate of a chain is at most the sum of its links' rates, so that it keeps its rate after any growth.
+// 1, and the rate of a chain is at most the sum of its links' rates, so that it keeps its rate after any growth. Small links of
+// layout redis deliver more than their share, because their sizes are RedisBloom's: delivered_fpr() says how much.
 //
 //     blocked_links   links of kind blocked, layout split64; link i gets the share 6 / (pi (i + 1))^2. The shares fall
 //                     with the square of the number of links: a chain that has grown tenfold pays for rates of 1/200, not
@@ -27,44 +28,9 @@
 
 #include <bit>
 #include <bloomery/core/aligned_list.hpp>
-#include <bloomery/kinds/blocked.hpp>
-#include <bloomery/kinds/redis_link.hpp>
+#include <bloomery/kinds/chain_rules.hpp>
 
 namespace bloomery {
-
-struct blocked_links {
-  using link = blocked;
-  using digest = std::uint64_t;
-  static constexpr unsigned digest_bits = 64;
-  static constexpr bool sends_ahead = true;
-  static constexpr bool slow_sizing = true;
-  static double share(std::size_t index) noexcept {
-    constexpr double sum_of_inverse_squares = 1.6449340668482264365;  // pi^2 / 6
-    const double number = static_cast<double>(index) + 1;
-    return 1 / (sum_of_inverse_squares * number * number);
-  }
-  static digest from(std::uint64_t given) noexcept { return given; }
-  static digest from(const digest128& given) noexcept { return given.low; }
-};
-
-struct redis_links {
-  using link = redis_link;
-  using digest = digest128;
-  static constexpr unsigned digest_bits = 128;
-  static constexpr bool slow_sizing = false;
-  static constexpr bool sends_ahead = false;  // a probe needs a division: sending for its line costs as much as asking
-  static double share(std::size_t index) noexcept { return std::ldexp(1.0, -1 - static_cast<int>(index)); }
-  static digest from(std::uint64_t given) noexcept { return {given, mix64(given)}; }
-  static digest from(const digest128& given) noexcept { return given; }
-};
-
-struct chain_settings {
-  std::uint64_t first_keys = 0;  // capacity of the first link
-  std::uint64_t growth = 2;      // capacity of a link by that of the one before
-  double fpr = 0;                // of the whole chain
-  bool scales = true;            // false: one link, with the whole rate
-  const memory_hooks* memory = nullptr;
-};
 
 template <class Rule>
 class chain {
@@ -105,7 +71,7 @@ class chain {
     }
   }
 
-  // The union, link by link. Where it would leave a link above its share of the rate, it is refused unless any rate will do.
+  // In kinds/chain_merge.hpp. The union, link by link. Where it would leave a link above its share of the rate, it is refused unless any rate will do.
   result<void> merge(const chain& other, merge_rate rate) noexcept;
   void clear() noexcept {
     links_.shrink(1);
@@ -144,6 +110,16 @@ class chain {
     double none = 1;  // that no link says yes
     for (const link& each : links_) none *= 1 - each.filter.fpr_now();
     return 1 - none;
+  }
+  // What the links deliver when each holds its capacity; 0 where they are sized for their shares.
+  [[nodiscard]] double delivered_fpr() const noexcept {
+    if constexpr (requires(const link& each) { each.filter.expected_fpr(each.capacity); }) {
+      double none = 1;
+      for (const link& each : links_) none *= 1 - each.filter.expected_fpr(each.capacity);
+      return 1 - none;
+    } else {
+      return 0;
+    }
   }
   // What the links hold, and the keys that earlier links said yes to by mistake while a link was filled.
   [[nodiscard]] double estimated_keys() const noexcept {
@@ -356,65 +332,6 @@ batch_outcome chain<Rule>::insert_until_full(std::span<const digest> digests) no
     if (some.taken < here.size() && !grow()) break;
   }
   return all;
-}
-
-template <class Rule>
-result<void> chain<Rule>::unite(const chain& other) noexcept {
-  const std::size_t common = std::min(links_.size(), other.links_.size());
-  if (auto room = links_.reserve(other.links_.size(), "the union", settings_.memory); !room) return room;
-  ended_ = false;
-  for (std::size_t i = common; i < other.links_.size(); ++i) {
-    auto filter = other.links_[i].filter.clone();
-    if (!filter) {
-      links_.shrink(common);
-      return fail(filter.error());
-    }
-    links_.push({std::move(*filter), other.links_[i].capacity, other.links_[i].keys});
-  }
-  for (std::size_t i = 0; i < common; ++i) {
-    link& each = links_[i];
-    const std::uint64_t theirs = other.links_[i].keys;
-    if (auto united = each.filter.merge(other.links_[i].filter); !united) return united;
-    const auto estimate = static_cast<std::uint64_t>(each.filter.estimated_keys() + 0.5);
-    each.keys = std::clamp(estimate, std::max(each.keys, theirs), each.keys + theirs);
-  }
-  keys_exact_ = false;
-  return {};
-}
-
-template <class Rule>
-result<void> chain<Rule>::check_union(const chain& other) const noexcept {
-  if (this == &other) return fail(errc::mismatch, "a filter is not merged with itself");
-  if (!same_settings(other)) {
-    return fail(errc::mismatch, "their first capacities, growth factors, rates or modes differ");
-  }
-  for (std::size_t i = 0; i < std::min(links_.size(), other.links_.size()); ++i) {
-    if (links_[i].filter.shape().field != other.links_[i].filter.shape().field) {
-      return fail(errc::mismatch, "their links differ in size");
-    }
-  }
-  return {};
-}
-
-template <class Rule>
-result<void> chain<Rule>::merge(const chain& other, merge_rate rate) noexcept {
-  if (auto same = check_union(other); !same) return same;
-  bool fits = true;
-  for (std::size_t i = 0; i < std::min(links_.size(), other.links_.size()); ++i) {
-    fits = fits && links_[i].keys <= links_[i].capacity && other.links_[i].keys <= links_[i].room();
-  }
-  if (fits || rate == merge_rate::any) return unite(other);
-  // Keys that both have may make it fit nevertheless: tried with a copy.
-  auto tried = clone();
-  if (!tried) return fail(tried.error());
-  if (auto united = tried->unite(other); !united) return united;
-  double excess = 0;
-  for (std::size_t i = 0; i < tried->links_.size(); ++i) {
-    excess += std::max(0.0, tried->links_[i].filter.fpr_now() - rate_of(i));
-  }
-  if (excess > 0) return fail_number(errc::merge_breaks_promise, (settings_.fpr + excess) * 100);
-  *this = std::move(*tried);
-  return {};
 }
 
 template <class Rule>

@@ -31,7 +31,7 @@
 //     std::size_t links = filter->links();                    // 7
 #pragma once
 
-#include <bloomery/kinds/chain.hpp>
+#include <bloomery/kinds/chain_merge.hpp>
 
 namespace bloomery {
 
@@ -69,7 +69,8 @@ class scalable {
   static constexpr std::uint64_t usual_growth = 2;
   static constexpr std::uint64_t max_growth = 32768;
 
-  // For the first link; with memory or bits instead of a rate, the rate is the one that its share allows.
+  // For the first link; with memory or bits instead of a rate, the rate is the one that its share allows. In layout redis
+  // the rate is the one that RedisBloom's size delivers: for few keys, or very low rates, above the one asked for.
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<scalable> make(const filter_params& params) noexcept;
   [[nodiscard]] result<scalable> clone() const noexcept;
@@ -141,6 +142,10 @@ class scalable {
   }
   [[nodiscard]] double fpr_now() const noexcept {  // from the fills of the links
     return with_chain([](auto& links) { return links.fpr_now(); });
+  }
+  // Layout redis: when every link holds its capacity, which for small links may be above the promise. 0 in layout split64.
+  [[nodiscard]] double delivered_fpr() const noexcept {
+    return with_chain([](auto& links) { return links.delivered_fpr(); });
   }
   [[nodiscard]] named_values describe() const noexcept {
     return {{{.name = "layout", .text = layout_ == chain_layout::redis ? "redis" : "split64"},
@@ -217,7 +222,7 @@ inline result<size_plan> plan_redis_chain(const size_request& request) noexcept 
   const auto size = redis_link::size_for(*request.keys, *request.fpr * redis_links::share(0));
   if (!size) return fail(size.error());
   size_plan plan{.keys = *request.keys, .bits = size->bits, .memory_bytes = size->bits / 8, .digest_bits = 128};
-  plan.fpr = std::min(*request.fpr, sizing::classic_fpr(plan.keys, plan.bits, static_cast<unsigned>(size->hashes)));
+  plan.fpr = redis_link::expected_fpr(plan.keys, *size);
   plan.bits_per_key = static_cast<double>(plan.bits) / static_cast<double>(plan.keys);
   return plan;
 }
