@@ -9,6 +9,7 @@
 #include "cli/format_choice.hpp"
 #include "cli/numbers.hpp"
 #include "cli/shards.hpp"
+#include "cli/standard_streams.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -26,6 +27,13 @@ std::vector<std::byte> from_hex(std::string_view text, std::size_t size) {
     key.push_back(static_cast<std::byte>(high * 16 + low));
   }
   return key;
+}
+
+// What the library opens for this path; "-" is standard input.
+outcome<const char*> path_to_open(const std::string& path) {
+  if (path != "-") return path.c_str();
+  if (auto there = check_standard_input(); !there) return failed(there.error());
+  return "/dev/stdin";
 }
 
 opened_filter named(std::string name, formats::opened opened) {
@@ -51,7 +59,9 @@ outcome<opened_filter> open_in(const options& given, const std::string& path, bo
   const auto how = how_to_open(given, in_memory);
   if (!how) return failed(how.error());
   const std::string name = path == "-" ? "standard input" : path;
-  auto opened = formats::open(path == "-" ? "/dev/stdin" : path.c_str(), *how);
+  const auto from = path_to_open(path);
+  if (!from) return failed(from.error());
+  auto opened = formats::open(*from, *how);
   if (!opened) return fail_opening(name, opened.error());
   return named(name, std::move(*opened));
 }
@@ -68,7 +78,9 @@ outcome<opened_filter> open_parts(const options& given, std::span<const std::str
   std::vector<file_bytes> parts;
   std::size_t size_bytes = 0;
   for (const std::string& path : paths) {
-    auto part = read_file(path == "-" ? "/dev/stdin" : path.c_str());
+    const auto from = path_to_open(path);
+    if (!from) return failed(from.error());
+    auto part = read_file(*from);
     if (!part) return fail_file(path, part.error());
     size_bytes += part->size;
     parts.push_back(std::move(*part));
@@ -93,7 +105,9 @@ result<void> ask(const any_filter& filter, key_chunk& chunk) {
 
 outcome<std::vector<std::byte>> read_secret(const std::string& path, std::size_t size) {
   constexpr std::uint64_t max_secret_file_bytes = 4096;
-  const auto read = read_file(path == "-" ? "/dev/stdin" : path.c_str(), nullptr, max_secret_file_bytes);
+  const auto from = path_to_open(path);
+  if (!from) return failed(from.error());
+  const auto read = read_file(*from, nullptr, max_secret_file_bytes);
   if (!read) return fail_file(path, read.error());
   const auto bytes = read->bytes();
   if (bytes.size() == size) return std::vector<std::byte>(bytes.begin(), bytes.end());

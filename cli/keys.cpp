@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "cli/key_parser.hpp"
+#include "cli/standard_streams.hpp"
 
 namespace bloomery::cli {
 
@@ -92,6 +93,7 @@ outcome<key_reader> key_reader::make(const options& given, std::span<const std::
   for (const std::string& file : reader.files_) {
     // Looked at here so that a missing file is noticed before any work is done. Standard input is not read yet.
     if (file == "-") {
+      if (auto there = check_standard_input(); !there) return failed(there.error());
       reader.all_regular_ = false;
       continue;
     }

@@ -9,6 +9,7 @@
 #include "cli/messages.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
+#include "cli/standard_streams.hpp"
 #include "cli/verb.hpp"
 
 namespace bloomery::cli {
@@ -56,6 +57,10 @@ int run(std::span<char* const> arguments) {
 }  // namespace bloomery::cli
 
 int main(int argc, char** argv) {
+  if (!bloomery::cli::guard_standard_streams()) {
+    bloomery::cli::say("bloomery: a standard stream is closed and /dev/null cannot be opened in its place\n");
+    return bloomery::cli::exit_error;
+  }
 #ifdef __GLIBC__
   // Large blocks are pages of their own for good: what is freed goes back to the system, so that --mem means something.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);

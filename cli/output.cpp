@@ -6,6 +6,8 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "cli/standard_streams.hpp"
+
 namespace bloomery::cli {
 namespace {
 
@@ -47,6 +49,9 @@ outcome<void> output::flush() {
   drain(buffer_);
   buffer_.clear();
   if (error_ == EPIPE) return fail_quiet();
+  if (error_ == EBADF && is_standard_output_closed()) {
+    return fail_file("standard output", "is closed: give the output a place by > FILE or a pipe");
+  }
   if (error_ != 0) return fail_file("standard output", std::string("cannot write: ") + std::strerror(error_));
   return {};
 }

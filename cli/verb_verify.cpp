@@ -146,6 +146,7 @@ const verb verify_verb = {
         "Asks the filter FILE for every key of KEYFILE: none may be missing. "
         "Then asks for generated keys that are not in KEYFILE and counts how many it claims to hold. "
         "With 99 % confidence (Clopper-Pearson) the rate may not be more than 1.05 times the promised one.\n\n"
+        "Without a single key, or with --absent without a single absent one, there is nothing to check: an error.\n\n"
         "Kind cascade promises 0 for the keys that it excludes: with --absent, not one of these may be claimed.\n\n"
         "A filter of kind dual may lose keys, once some were removed from it: "
         "missing ones are told and break no promise as long as they are no more than 1.05 times its promised loss, "

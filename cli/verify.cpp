@@ -24,6 +24,9 @@ constexpr std::uint64_t default_probes = 1'000'000;
 constexpr std::size_t shown_missing = 5;
 constexpr std::size_t shown_bytes = 200;
 
+// For messages.
+std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
+
 // Asks for all keys of a chunk; the answers come to the front of its mask, which is left empty when that fails.
 bool ask_chunk(const opened_filter& opened, key_chunk& chunk, std::size_t more_words) {
   chunk.mask.assign(mask_words(chunk.size()) + more_words, 0);
@@ -74,6 +77,10 @@ outcome<void> ask_keys(const options& given, const opened_filter& opened, const 
     if (chunk.tally != chunk.size()) note_missing(chunk, found);
     seen.add(std::span(chunk.mask).subspan(mask_words(chunk.size())));
     line.update(stream.reader().bytes_taken(), found.keys);
+  }
+  // A check of nothing would pass, whatever the filter holds.
+  if (found.keys == 0) {
+    return fail_file(name_of(files.front()), "holds no keys, so nothing can be checked: give those of the filter");
   }
   seen.sort(jobs_of(given));
   found.different = seen.size();
@@ -182,7 +189,7 @@ outcome<void> ask_absent(const options& given, const opened_filter& opened, cons
   while (true) {
     const auto more = stream.next();
     if (!more) return failed(more.error());
-    if (!*more) return {};
+    if (!*more) break;
     const key_chunk& chunk = stream.chunk();
     if (chunk.mask.empty()) continue;  // the failure comes next
     found.not_absent += chunk.mask.back();
@@ -190,6 +197,10 @@ outcome<void> ask_absent(const options& given, const opened_filter& opened, cons
     found.hits += chunk.tally;
     line.update(stream.reader().bytes_taken(), found.probes);
   }
+  if (found.probes != 0) return {};
+  const std::string why = found.not_absent == 0 ? "holds no keys" : "holds no absent keys: all of them are in --keys";
+  return fail_file(name_of(files.front()),
+                   why + ", so no rate can be measured: give others, or leave --absent out to have them generated");
 }
 
 std::string_view missing_advice(const kind_info& kind, const findings& found) {

@@ -223,4 +223,18 @@ TEST_F(Verify, ErrorsAreNotVerdicts) {
   EXPECT_TRUE(contains(word.err, "line 2")) << word.err;
 }
 
+TEST_F(Verify, ACheckOfNothingIsAnError) {
+  write("none", "");
+  write("names", "id\n");
+  const std::string no_keys = "holds no keys, so nothing can be checked: give those of the filter";
+  expect_error({"verify", "f", "--keys", "none"}, "bloomery: none: " + no_keys);
+  expect_error({"verify", "--json", "f", "--keys", "-"}, "bloomery: standard input: " + no_keys);
+  expect_error({"verify", "-q", "f", "--keys", "names", "--header"}, "bloomery: names: " + no_keys);
+  const std::string no_rate = ", so no rate can be measured: give others, or leave --absent out to have them generated";
+  expect_error({"verify", "f", "--keys", "keys", "--absent", "none"}, "bloomery: none: holds no keys" + no_rate);
+  expect_error({"verify", "f", "--keys", "keys", "--absent", "-"},
+               "bloomery: standard input: holds no absent keys: all of them are in --keys" + no_rate, "1\n20000\n");
+  EXPECT_EQ(run({"verify", "f", "--keys", "keys", "--absent", "-"}, "1\nx\n").code, 0) << "one is something";
+}
+
 }  // namespace
