@@ -10,7 +10,10 @@ constexpr std::array topics = {
     topic{"Keys",
           "A key is a line of the input, without its newline: of the files named, or of standard input, which is also "
           "called -. Lines may be of any length and hold any bytes; an empty line is the empty key, and the last line "
-          "needs no newline. Input packed with gzip or zstd is recognised by its first bytes and unpacked.\n\n"
+          "needs no newline. Input compressed with gzip, zstd or xz is recognised by its first bytes and unpacked. "
+          "What is "
+          "surely no keys (bzip2, lz4 and other archives, filters) is refused by name. --no-decompress reads all bytes "
+          "as they are.\n\n"
           "A key may also be a field or several fields of a line (-f, -d), a column of a CSV file (--csv, --header), "
           "bytes written in hexadecimal (--hex), an integer (--u64), or end with a NUL byte instead of a newline (-0). "
           "Keys must be written in the same way for a filter to find them again."},

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <lzma.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -15,29 +16,17 @@
 #include <limits>
 #include <utility>
 
+#include "cli/input_signature.hpp"
+
 namespace bloomery::cli {
 namespace {
 
 constexpr std::size_t packed_block_bytes = std::size_t{1} << 18U;
-constexpr std::string_view gzip_magic{"\x1f\x8b\x08", 3};
-constexpr std::string_view zstd_magic{"\x28\xb5\x2f\xfd", 4};
-// A file may begin with a skippable frame, whose first byte is 50 to 5f.
-constexpr std::string_view zstd_skippable_tail{"\x2a\x4d\x18", 3};
+constexpr std::string_view gzip_magic{"\x1f\x8b", 2};
+// Decoders of xz take what the file asks for. `xz -9` needs 65 MiB; zstd has a limit of this order, too.
+constexpr std::uint64_t xz_memory_bytes = std::uint64_t{256} << 20U;
 
 bool begins(std::string_view text, std::string_view magic) { return text.substr(0, magic.size()) == magic; }
-bool is_skippable(std::string_view text) {
-  return text.size() >= 4 && (static_cast<unsigned char>(text[0]) & 0xf0U) == 0x50U &&
-         text.substr(1, 3) == zstd_skippable_tail;
-}
-// Whether more bytes could still make it one of the magics.
-bool may_become_magic(std::string_view text) {
-  if (text.size() >= 4) return false;
-  const auto prefix = [&](std::string_view magic) { return text == magic.substr(0, text.size()); };
-  if (text.size() < gzip_magic.size() && prefix(gzip_magic)) return true;
-  if (prefix(zstd_magic)) return true;
-  return !text.empty() && (static_cast<unsigned char>(text[0]) & 0xf0U) == 0x50U &&
-         text.substr(1) == zstd_skippable_tail.substr(0, text.size() - 1);
-}
 
 }  // namespace
 
@@ -57,7 +46,7 @@ struct byte_source::gzip_unpacker final : unpacker {
       const std::size_t other = left.find_first_not_of('\0');
       if (other != 0) from.at_ += std::min(other, left.size());
       if (other != std::string_view::npos && from.left().size() >= 2) {
-        if (begins(from.left(), gzip_magic.substr(0, 2))) return true;
+        if (begins(from.left(), gzip_magic)) return true;
         return fail_file(from.name(), "has other bytes behind its gzip data: is it two files in one?");
       }
       const auto more = from.refill();
@@ -147,6 +136,65 @@ struct byte_source::zstd_unpacker final : unpacker {
   bool pending = false;  // the last call filled its output: there may be more without input
 };
 
+struct byte_source::xz_unpacker final : unpacker {
+  xz_unpacker() = default;
+  xz_unpacker(const xz_unpacker&) = delete;
+  xz_unpacker& operator=(const xz_unpacker&) = delete;
+  ~xz_unpacker() override { lzma_end(&stream); }
+
+  outcome<std::size_t> read(byte_source& from, std::span<char> to) override {
+    if (ended) return std::size_t{0};
+    // Concatenated streams, and the zeros between them, are one stream.
+    if (!started && lzma_stream_decoder(&stream, xz_memory_bytes, LZMA_CONCATENATED) != LZMA_OK)
+      return fail_file(from.name(), "cannot unpack xz: no memory");
+    started = true;
+    stream.next_out = reinterpret_cast<std::uint8_t*>(to.data());
+    stream.avail_out = to.size();
+    while (stream.avail_out == to.size() && !ended) {
+      // What the library still holds comes before new input.
+      if (from.left().empty() && !pending && !input_ended) {
+        const auto more = from.refill();
+        if (!more) return failed(more.error());
+        if (!*more && from.starved_) break;
+        input_ended = !*more;
+      }
+      stream.next_in = reinterpret_cast<const std::uint8_t*>(from.packed_.data() + from.at_);
+      stream.avail_in = from.left().size();
+      const lzma_ret code = lzma_code(&stream, input_ended ? LZMA_FINISH : LZMA_RUN);
+      from.at_ = from.packed_.size() - stream.avail_in;
+      pending = stream.avail_out == 0;
+      ended = code == LZMA_STREAM_END;
+      // Without new input, LZMA_BUF_ERROR only says that there is nothing to do.
+      if (code == LZMA_OK || code == LZMA_STREAM_END || (code == LZMA_BUF_ERROR && !input_ended)) continue;
+      return fail_file(from.name(), why(code));
+    }
+    return to.size() - stream.avail_out;
+  }
+
+  std::string why(lzma_ret code) {
+    switch (code) {
+      case LZMA_BUF_ERROR:
+        return "its xz data is cut short: copy it again";
+      case LZMA_MEM_ERROR:
+        return "cannot unpack xz: no memory";
+      case LZMA_MEMLIMIT_ERROR:
+        return fmt::format(
+            "unpacking its xz data takes {} MiB of memory, and {} is the limit: use 'xz -dc FILE | bloomery ...'",
+            (lzma_memusage(&stream) >> 20U) + 1, xz_memory_bytes >> 20U);
+      case LZMA_OPTIONS_ERROR:
+        return "its xz data has options that this liblzma does not know: use a newer one";
+      default:
+        return "its xz data is damaged, or has other bytes behind it: copy it again";
+    }
+  }
+
+  lzma_stream stream = LZMA_STREAM_INIT;
+  bool started = false;
+  bool pending = false;      // the last call filled its output: there may be more without input
+  bool input_ended = false;  // all compressed bytes were read
+  bool ended = false;
+};
+
 byte_source::byte_source(byte_source&& other) noexcept { *this = std::move(other); }
 
 byte_source& byte_source::operator=(byte_source&& other) noexcept {
@@ -166,21 +214,42 @@ byte_source::~byte_source() {
   if (descriptor_ > STDERR_FILENO) close(descriptor_);
 }
 
-outcome<byte_source::facts> byte_source::stat(const std::string& path) {
+namespace {
+
+// As many of the first bytes of a regular file as a signature can have. Those that cannot be read are for open() to tell.
+std::string first_bytes_of(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  if (descriptor < 0) return {};
+  std::string bytes(signature_bytes, '\0');
+  std::size_t size = 0;
+  while (size < bytes.size()) {
+    const ssize_t got = pread(descriptor, bytes.data() + size, bytes.size() - size, static_cast<off_t>(size));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    size += static_cast<std::size_t>(got);
+  }
+  close(descriptor);
+  bytes.resize(size);
+  return bytes;
+}
+
+}  // namespace
+
+outcome<byte_source::facts> byte_source::stat(const std::string& path, decompression how) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0 || ::access(path.c_str(), R_OK) != 0) {
     return fail_file(path, fmt::format("cannot open: {}", std::strerror(errno)));
   }
   if (S_ISDIR(status.st_mode)) return fail_file(path, make_error(errc::is_directory));
   if (!S_ISREG(status.st_mode)) return facts{};
+  if (how == decompression::by_content) {
+    const auto found = detect_input(first_bytes_of(path));
+    if (found.type == input_type::refused) return fail_file(path, found.refusal);
+  }
   return facts{true, static_cast<std::uint64_t>(status.st_size)};
 }
 
-bool byte_source::is_packed(std::string_view first_bytes) {
-  return begins(first_bytes, gzip_magic) || begins(first_bytes, zstd_magic) || is_skippable(first_bytes);
-}
-
-outcome<byte_source> byte_source::open(const std::string& path, int wake) {
+outcome<byte_source> byte_source::open(const std::string& path, int wake, decompression how) {
   byte_source source;
   source.wake_ = wake;
   source.name_ = path == "-" ? "standard input" : path;
@@ -194,20 +263,32 @@ outcome<byte_source> byte_source::open(const std::string& path, int wake) {
   source.regular_ = S_ISREG(status.st_mode);
   // A hint only: whether it is taken does not matter.
   posix_fadvise(source.descriptor_, 0, 0, POSIX_FADV_SEQUENTIAL);
+  if (how == decompression::none) return source;
   if (auto found = source.detect(); !found) return failed(found.error());
   return source;
 }
 
 outcome<void> byte_source::detect() {
-  while (packed_.empty() || may_become_magic(packed_)) {
+  while (packed_.empty() || may_complete_signature(packed_)) {
     const auto more = refill();
     if (!more) return failed(more.error());
     if (!*more) break;
   }
-  if (begins(packed_, gzip_magic)) {
-    unpacker_ = std::make_unique<gzip_unpacker>();
-  } else if (begins(packed_, zstd_magic) || is_skippable(packed_)) {
-    unpacker_ = std::make_unique<zstd_unpacker>();
+  const auto found = detect_input(packed_);
+  switch (found.type) {
+    case input_type::plain:
+      break;
+    case input_type::gzip:
+      unpacker_ = std::make_unique<gzip_unpacker>();
+      break;
+    case input_type::zstd:
+      unpacker_ = std::make_unique<zstd_unpacker>();
+      break;
+    case input_type::xz:
+      unpacker_ = std::make_unique<xz_unpacker>();
+      break;
+    case input_type::refused:
+      return fail_file(name_, found.refusal);
   }
   return {};
 }

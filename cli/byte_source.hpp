@@ -1,7 +1,8 @@
 // cli/byte_source.hpp: the bytes of an input file or of standard input, unpacked.
 //
-// gzip and zstd are recognised by their first bytes; files of several members or frames are one stream, as their own
-// tools have it. Input that ends in the middle of compressed data is an error, not a short input.
+// gzip, zstd and xz are recognised by their first bytes; files of several members, frames or streams are one stream, as
+// their own tools have it. Input that ends in the middle of compressed data is an error, not a short input. What is surely
+// no keys, such as bzip2 or a filter, is refused by name: see input_signature.hpp.
 //
 // Reading from a pipe or a terminal can last for ever. Two things make that bearable: a read that does not wait gives
 // what is there, so that lines can be answered while the next ones are still to come; and a waiting read ends, with a
@@ -22,19 +23,21 @@ namespace bloomery::cli {
 
 class byte_source {
  public:
-  // What can be said of a file without reading it. Missing files, directories and files that may not be read are
-  // problems.
+  // Whether the first bytes decide, or all bytes are taken as they are (--no-decompress).
+  enum class decompression : std::uint8_t { by_content, none };
+
+  // What can be said of a file from its first bytes. Missing files, directories, files that may not be read and
+  // what is refused by name are problems.
   struct facts {
     bool regular = false;
     std::uint64_t size_bytes = 0;  // of a regular file
   };
-  static outcome<facts> stat(const std::string& path);
-  // Whether a file that begins with these 4 bytes, or with fewer if it has no more, would be unpacked.
-  static bool is_packed(std::string_view first_bytes);
+  static outcome<facts> stat(const std::string& path, decompression how = decompression::by_content);
 
   byte_source() = default;
   // "-" is standard input. `wake` is -1, or a descriptor that ends waiting when it is readable.
-  static outcome<byte_source> open(const std::string& path, int wake = -1);
+  static outcome<byte_source> open(const std::string& path, int wake = -1,
+                                   decompression how = decompression::by_content);
   byte_source(byte_source&& other) noexcept;
   byte_source& operator=(byte_source&& other) noexcept;
   ~byte_source();
@@ -61,6 +64,7 @@ class byte_source {
   };
   struct gzip_unpacker;
   struct zstd_unpacker;
+  struct xz_unpacker;
 
   outcome<void> detect();
   // Refills `packed_` behind what is left in it; false at the end of the file, or when starved.

@@ -152,6 +152,8 @@ constexpr std::array rows = {
              "keys become bytes as by this funnel of Guava: bytes as they are, text as UTF-8 or UTF-16, decimal integers as 4 or 8 little-endian bytes", on_key_readers, flag_group::keys},
     flag_row{flag::crlf, "crlf", "", type::none, "", "",
              "lines end with CR LF: the CR is not part of the key", on_key_readers, flag_group::keys},
+    flag_row{flag::no_decompress, "no-decompress", "", type::none, "", "",
+             "read input as it is, also if it begins as compressed data or a filter does", on_key_readers, flag_group::keys},
     // general
     flag_row{flag::json, "json", "", type::none, "", "",
              "print one JSON object on standard output", on_all & ~on_help, general},

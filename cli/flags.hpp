@@ -115,7 +115,8 @@ enum class flag : std::uint8_t {
   hex,
   u64,
   funnel,
-  crlf,  //
+  crlf,
+  no_decompress,  //
   json,
   quiet,
   strict,

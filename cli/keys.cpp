@@ -85,6 +85,7 @@ outcome<key_reader> key_reader::make(const options& given, std::span<const std::
   reader.format_ = std::make_shared<const key_format>(std::move(*format));
   reader.chunk_bytes_ = chunk_bytes;
   reader.jobs_ = jobs_of(given);
+  if (given.has(flag::no_decompress)) reader.decompression_ = byte_source::decompression::none;
   reader.files_.assign(files.begin(), files.end());
   if (reader.files_.empty()) reader.files_.emplace_back("-");
   if (std::count(reader.files_.begin(), reader.files_.end(), "-") > 1) {
@@ -97,7 +98,7 @@ outcome<key_reader> key_reader::make(const options& given, std::span<const std::
       reader.all_regular_ = false;
       continue;
     }
-    const auto source = byte_source::stat(file);
+    const auto source = byte_source::stat(file, reader.decompression_);
     if (!source) return failed(source.error());
     reader.all_regular_ &= source->regular;
     reader.total_ += source->size_bytes;
@@ -108,7 +109,7 @@ outcome<key_reader> key_reader::make(const options& given, std::span<const std::
 
 outcome<bool> key_reader::open_next() {
   if (next_file_ == files_.size()) return false;
-  auto source = byte_source::open(files_[next_file_], wake_);
+  auto source = byte_source::open(files_[next_file_], wake_, decompression_);
   if (!source) return failed(source.error());
   ++next_file_;
   source_ = std::move(*source);

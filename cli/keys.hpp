@@ -242,6 +242,7 @@ class key_reader {
   std::shared_ptr<const key_format> format_;
   hasher hash_;
   std::vector<std::string> files_;
+  byte_source::decompression decompression_ = byte_source::decompression::by_content;
   std::size_t chunk_bytes_ = usual_chunk_bytes;
   unsigned jobs_ = 1;
   int wake_ = -1;

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <array>
 
-#include "cli/byte_source.hpp"
+#include "cli/input_signature.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -30,9 +30,10 @@ class opened_file {
     if (descriptor_ < 0 || fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
     const off_t stands_at = lseek(descriptor_, 0, SEEK_CUR);
     if (stands_at < 0 || stands_at >= status.st_size) return;
-    std::array<char, 4> first{};
+    std::array<char, signature_bytes> first{};
     const ssize_t got = pread(descriptor_, first.data(), first.size(), stands_at);
-    if (got < 0 || byte_source::is_packed({first.data(), static_cast<std::size_t>(got)})) return;
+    // What is compressed or refused is for byte_source.
+    if (got < 0 || detect_input({first.data(), static_cast<std::size_t>(got)}).type != input_type::plain) return;
     part_ = {static_cast<std::uint64_t>(stands_at), static_cast<std::uint64_t>(status.st_size)};
   }
   opened_file(opened_file&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), part_(other.part_) {}

@@ -234,7 +234,7 @@ const verb build_verb = {
         "and has fewer hash functions than usual: twice as large in memory and emptier, it packs to less "
         "than the usual one takes. At 1 % that is 8.9 bits per key in the file with rans, 9.2 with zstd and 9.1 with "
         "gzip, instead of 9.6.\n\n"
-        "Input packed with gzip or zstd is unpacked.\n\n"
+        "Input compressed with gzip, zstd or xz is unpacked.\n\n"
         "With --format the file is that of another product ('bloomery formats' lists them), with its kind, hash and "
         "sizes: byte for byte what that product makes of the same keys, where it always makes the same. "
         "Without -p its own default rate holds.\n\n"
