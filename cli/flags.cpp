@@ -143,7 +143,7 @@ constexpr std::array rows = {
     flag_row{flag::csv, "csv", "", type::none, "", "",
              "input is CSV with quotes (RFC 4180); without -f the key is the whole record, field by field", on_key_readers, flag_group::keys},
     flag_row{flag::header, "header", "", type::none, "", "",
-             "the first record of each file holds names, not a key", on_key_readers, flag_group::keys},
+             "the first record of each file holds names, not a key; query, count and dedup print that of the first file", on_key_readers, flag_group::keys},
     flag_row{flag::hex, "hex", "", type::none, "", "",
              "keys are written as hexadecimal bytes", on_key_readers, flag_group::keys},
     flag_row{flag::u64, "u64", "", type::none, "", "",

@@ -16,19 +16,6 @@ namespace {
 
 std::string_view view_of(std::span<const char> bytes) { return {bytes.data(), bytes.size()}; }
 
-// A short form of input that may be anything, for a message.
-std::string quoted(std::string_view text) {
-  std::string out = "'";
-  for (const char c : text.substr(0, 40)) {
-    if (c >= ' ' && c <= '~') {
-      out.append(1, c);
-    } else {
-      out.append(fmt::format("\\x{:02x}", static_cast<unsigned char>(c)));
-    }
-  }
-  return out.append(text.size() > 40 ? "...'" : "'");
-}
-
 template <class Integer>
 std::optional<Integer> parse_integer(std::string_view text) {
   Integer value = 0;
@@ -73,6 +60,18 @@ std::string_view between(const char* at, const char* end) { return {at, static_c
 failed bad(std::string_view what) { return fail_text(fmt::format(": {}", what)); }
 
 }  // namespace
+
+std::string quoted(std::string_view text) {
+  std::string out = "'";
+  for (const char c : text.substr(0, 40)) {
+    if (c >= ' ' && c <= '~') {
+      out.append(1, c);
+    } else {
+      out.append(fmt::format("\\x{:02x}", static_cast<unsigned char>(c)));
+    }
+  }
+  return out.append(text.size() > 40 ? "...'" : "'");
+}
 
 chunk_parser::chunk_parser(key_chunk& chunk, const hasher& hash)
     : chunk_(chunk),

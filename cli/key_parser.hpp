@@ -5,6 +5,9 @@
 
 namespace bloomery::cli {
 
+// A short form of input that may be anything, for a message.
+std::string quoted(std::string_view text);
+
 class chunk_parser {
  public:
   // `chunk` has its bytes and its format.

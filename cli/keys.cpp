@@ -6,11 +6,31 @@
 #include <algorithm>
 #include <cstring>
 #include <thread>
+#include <unordered_map>
 
 #include "cli/key_parser.hpp"
+#include "cli/numbers.hpp"
 #include "cli/standard_streams.hpp"
 
 namespace bloomery::cli {
+namespace {
+
+// Where each column is among `names`; none when these are not the same names, each of them once.
+std::optional<std::vector<std::uint64_t>> order_of(std::span<const std::string> columns,
+                                                   std::span<const std::string_view> names) {
+  std::unordered_map<std::string_view, std::uint64_t> places;
+  for (const std::string_view name : names) places.emplace(name, places.size());
+  if (places.size() != names.size() || columns.size() != names.size()) return {};
+  std::vector<std::uint64_t> order;
+  for (const std::string& column : columns) {
+    const auto found = places.extract(std::string_view(column));
+    if (found.empty()) return {};
+    order.push_back(found.mapped());
+  }
+  return order;
+}
+
+}  // namespace
 
 std::span<char> key_arena::take(std::size_t size) {
   if (size > block_bytes) {
@@ -223,14 +243,17 @@ outcome<void> key_reader::take_header(key_chunk& chunk) {
   const char* const stop =
       format_->csv ? scanner.record_end(bytes.data(), end) : std::find(bytes.data(), end, format_->terminator);
   std::string_view text(bytes.data(), static_cast<std::size_t>(stop - bytes.data()));
-  if (!header_) header_.emplace(text);
+  const bool is_first = !header_;
+  if (is_first) header_.emplace(text);
   if (format_->crlf && !format_->csv && !text.empty() && text.back() == '\r') text.remove_suffix(1);
 
   key_format resolved = *format_;
   chunk.format_ = format_;
   outcome<void> split = chunk_parser(chunk, hash_).split(text);
   if (split) {
-    split = resolved.resolve(chunk.parts_);
+    if (is_first) columns_.assign(chunk.parts_.begin(), chunk.parts_.end());
+    if (is_first) header_file_ = source_.name();
+    split = use_header(chunk, resolved);
     if (!split) split.error().text.insert(0, ": ");
   }
   if (!split) {
@@ -242,6 +265,34 @@ outcome<void> key_reader::take_header(key_chunk& chunk) {
   chunk.begin_ = static_cast<std::size_t>(stop - chunk.buffer_.get()) + (stop == end ? 0 : 1);
   chunk.line_base_ =
       1 + (format_->terminator == '\n' ? static_cast<std::uint64_t>(std::count(text.begin(), text.end(), '\n')) : 0);
+  return {};
+}
+
+outcome<void> key_reader::use_header(const key_chunk& chunk, key_format& resolved) {
+  const auto& names = chunk.parts_;
+  const bool same = std::equal(names.begin(), names.end(), columns_.begin(), columns_.end());
+  if (same_header_ && !same) {
+    const std::size_t at = static_cast<std::size_t>(
+        std::mismatch(names.begin(), names.end(), columns_.begin(), columns_.end()).first - names.begin());
+    const std::string what =
+        at < names.size() && at < columns_.size()
+            ? fmt::format("column {} is {}, not {}", at + 1, quoted(names[at]), quoted(columns_[at]))
+            : fmt::format("it has {}, not {}", number_of(names.size(), "column"), columns_.size());
+    return fail_text(
+        fmt::format("{}, so its records cannot stand below the header of {}: give files with the same "
+                    "columns in the same order, or one file at a time",
+                    what, header_file_));
+  }
+  if (same || !format_->csv || !format_->fields.empty()) return resolved.resolve(names);
+  // Whole records are the keys: their fields are taken in the order of the first file.
+  auto order = order_of(columns_, names);
+  if (!order) {
+    return fail_text(
+        fmt::format("its columns are not those of {}, and without -f the key is the whole record: give the "
+                    "same columns, or name those that are the key with -f",
+                    header_file_));
+  }
+  resolved.positions = std::move(*order);
   return {};
 }
 

@@ -209,6 +209,9 @@ class key_reader {
   [[nodiscard]] bool has_ended() const { return !open_ && next_file_ == files_.size(); }
   void parse(key_chunk& chunk) const;
   void settle(key_chunk& chunk);
+  // For verbs that print whole records below the header of the first file: a file with other columns, or with the same
+  // ones in another order, is a problem. Elsewhere -f finds its columns by name in each file.
+  void require_same_header() { same_header_ = true; }
   // Waiting for input ends when this descriptor is readable.
   void set_wake(int descriptor) {
     wake_ = descriptor;
@@ -237,6 +240,8 @@ class key_reader {
   // Looks at the bytes that are new and moves `cut_`.
   void find_end(const key_chunk& chunk);
   outcome<void> take_header(key_chunk& chunk);
+  // What the names of this file's header, which are in chunk.parts_, make of `resolved`.
+  outcome<void> use_header(const key_chunk& chunk, key_format& resolved);
 
   // Fixed.
   std::shared_ptr<const key_format> format_;
@@ -257,11 +262,14 @@ class key_reader {
   bool header_due_ = false;  // its header has not been read yet
   bool ended_ = false;       // the source has given all of its bytes
   std::shared_ptr<const key_format> file_format_;
+  bool same_header_ = false;
   std::optional<std::string> header_;
-  std::string carried_;      // the beginning of a record
-  csv_scanner scanner_;      // behind all bytes that were read
-  std::size_t scanned_ = 0;  // of the chunk: what was looked at
-  std::size_t cut_ = 0;      // behind the last whole record of the chunk
+  std::vector<std::string> columns_;  // the names in it
+  std::string header_file_;           // whose it is
+  std::string carried_;               // the beginning of a record
+  csv_scanner scanner_;               // behind all bytes that were read
+  std::size_t scanned_ = 0;           // of the chunk: what was looked at
+  std::size_t cut_ = 0;               // behind the last whole record of the chunk
   std::optional<problem> deferred_;
   std::uint64_t finished_bytes_ = 0;
   // For settle().

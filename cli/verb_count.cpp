@@ -3,6 +3,7 @@
 #include <array>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cli/digests.hpp"
@@ -35,13 +36,22 @@ void answer(const opened_filter& opened, bool silent, bool json, char terminator
   }
 }
 
+// Lines as they came, below one header; not objects.
+bool prints_lines(const options& given) { return !given.has(flag::quiet) && !given.has(flag::json); }
+
 // Whether any count was above 0.
 outcome<bool> count_all(const options& given, digest_stream& stream, output& out) {
   progress line(given, "counting", stream.reader().total_bytes());
   std::uint64_t keys = 0;
   bool any = false;
+  bool header_due = prints_lines(given);
   while (true) {
     const auto more = stream.next();
+    if (more && std::exchange(header_due, false) && stream.reader().header()) {
+      out.write("count\t");
+      out.write(*stream.reader().header());
+      out.write(stream.reader().terminator());
+    }
     if (!more) {
       // What was answered before the input broke stays answered.
       static_cast<void>(out.flush());
@@ -75,6 +85,7 @@ outcome<int> run(const options& given) {
   if (!hash) return failed(hash.error());
   auto reader = key_reader::make(given, files, *hash);
   if (!reader) return failed(reader.error());
+  if (prints_lines(given)) reader->require_same_header();
   const auto work = [&opened, silent = given.has(flag::quiet), json = given.has(flag::json),
                      terminator = reader->terminator()](key_chunk& chunk) {
     answer(*opened, silent, json, terminator, chunk);
@@ -109,6 +120,8 @@ const verb count_verb = {
         "A set, such as kind bitmap, holds a key 0 times or once. "
         "A filter with false positives, such as kind counting, may say more than is true, with the probability of a "
         "false positive, and never less; its counters end at 15, which means 15 or more.\n\n"
+        "With --header the header of the first file is printed first, behind the word count and a tab, and files with "
+        "other columns are refused.\n\n"
         "With --json each line becomes an object on a line of its own: {\"line\":\"...\",\"count\":1}.",
     .examples = count_parts::examples,
     .exit_codes = "0: at least one count is above 0; 1: none is; 2: error",

@@ -61,6 +61,7 @@ struct dedup_tally {
 inline outcome<digest_stream> open_lines(const options& given, const hasher& hash) {
   auto reader = key_reader::make(given, given.operands(), hash);
   if (!reader) return failed(reader.error());
+  if (!given.has(flag::json)) reader->require_same_header();
   return digest_stream(std::move(*reader), hash, 64);
 }
 

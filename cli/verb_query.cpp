@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "cli/digests.hpp"
 #include "cli/filters.hpp"
@@ -51,12 +52,22 @@ void answer(const opened_filter& opened, const selection& what, char terminator,
   }
 }
 
+// The header of the first file stands above the lines, once.
+void write_header(const key_reader& reader, const selection& what, output& out) {
+  if (!reader.header()) return;
+  if (what.mark) out.write("mark\t");
+  out.write(*reader.header());
+  out.write(reader.terminator());
+}
+
 outcome<tally> ask_all(const options& given, digest_stream& stream, output& out) {
   const selection what(given);
   progress line(given, "asking", stream.reader().total_bytes());
   tally so_far;
+  bool header_due = what.lines;
   while (true) {
     const auto more = stream.next();
+    if (more && std::exchange(header_due, false)) write_header(stream.reader(), what, out);
     if (!more) {
       // What was answered before the input broke stays answered.
       static_cast<void>(out.flush());
@@ -90,6 +101,7 @@ outcome<int> run(const options& given) {
   if (!hash) return failed(hash.error());
   auto reader = key_reader::make(given, files, *hash);
   if (!reader) return failed(reader.error());
+  if (selection(given).lines) reader->require_same_header();
   const auto work = [&opened, what = selection(given), terminator = reader->terminator()](key_chunk& chunk) {
     answer(*opened, what, terminator, chunk);
   };
@@ -129,7 +141,10 @@ const verb query_verb = {
     .description =
         "Prints the lines whose keys may be in the filter FILE; with -v those that are surely not. "
         "Keys are the lines of KEYFILES, or of standard input. "
-        "They must be written as they were when the filter was built.\n\n"
+        "They must be written as they were when the filter was built. "
+        "With --header the header of the first file is printed above the lines (with --mark behind the word mark and a "
+        "tab), and files with other columns are refused; -c, -q and --json print no lines, and -f finds its columns by "
+        "name in each file.\n\n"
         "The filter is memory-mapped: a file of any size opens at once. "
         "Each part of it is checked when it is first touched. "
         "Lines are printed in the order of the input, whatever -j, "
