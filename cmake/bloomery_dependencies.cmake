@@ -35,10 +35,6 @@ macro(bloomery_find_core_dependencies)
   bloomery_find_dependency(expected HEADER tl/expected.hpp)
 endmacro()
 
-macro(bloomery_find_bitmap_dependencies)
-  bloomery_find_dependency(roaring HEADER roaring/roaring.h LIBRARY roaring)
-endmacro()
-
 macro(bloomery_find_codecs_dependencies)
   bloomery_find_dependency(zstd HEADER zstd.h LIBRARY zstd)
   bloomery_find_dependency(zlib HEADER zlib.h LIBRARY z)
@@ -48,6 +44,8 @@ macro(bloomery_find_formats_dependencies)
   bloomery_find_dependency(zlib HEADER zlib.h LIBRARY z)
 endmacro()
 
-# bloomery::all links the others.
+# bloomery::bitmap needs nothing more, and bloomery::all links the others.
+macro(bloomery_find_bitmap_dependencies)
+endmacro()
 macro(bloomery_find_all_dependencies)
 endmacro()

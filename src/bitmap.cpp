@@ -1,28 +1,50 @@
-// The engine behind kinds/bitmap.hpp: CRoaring, whose headers throw, kept out of the core.
+// The engine behind kinds/bitmap.hpp: Roaring bitmaps, compiled, because it throws and catches inside.
 //
-// A set is a map from the high 32 bits of the keys to a 32-bit Roaring bitmap of the low ones, without empty parts.
-// CRoaring trusts what it deserialises, so the portable form is validated here first: every container's order, counts
-// and bounds.
+// A set is a map from the high 32 bits of the keys to a part. A part is a list of containers, one for each value of the
+// next 16 bits, in order and none of them empty. A container holds the low 16 bits of its keys in one of the three forms
+// of the portable format: an array of values, runs, or 65,536 bits.
+//
+// Every allocation is a std::vector or a std::map, so what is refused throws here, and each change makes its memory
+// before it touches the set: after a refusal the set is as it was, or holds more of what it was to hold. (CRoaring, as
+// Debian has it, continues without the memory.)
+//
+// What is loaded was validated first: every container's order, counts and bounds.
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/kinds/bitmap.hpp>
 #include <map>
 #include <memory>
 #include <new>
-#include <roaring/roaring.hh>
+#include <vector>
 
 namespace bloomery {
 namespace {
 
-using integer_set = std::map<std::uint32_t, Roaring>;
+constexpr std::uint32_t largest_array = 4096;
+constexpr std::uint32_t bits_bytes = 8192;
+constexpr std::uint32_t cookie_without_runs = 12346;
+constexpr std::uint32_t cookie_with_runs = 12347;  // in the low half; the high half is containers - 1
+constexpr std::size_t least_offsets = 4;           // with runs, fewer containers have no table of offsets
+
+enum class form : std::uint8_t { array, runs, bits };
+using bit_words = std::array<std::uint16_t, 4096>;
+
+struct container {
+  std::uint16_t high = 0;
+  form as = form::array;
+  std::uint32_t keys = 0;
+  std::vector<std::uint16_t> words{};  // array: values; runs: start and length - 1 of each; bits: value i is bit i
+};
+using part = std::vector<container>;
+using integer_set = std::map<std::uint32_t, part>;
 
 integer_set& set_of(void* set) noexcept { return *static_cast<integer_set*>(set); }
 const integer_set& set_of(const void* set) noexcept { return *static_cast<const integer_set*>(set); }
-std::uint32_t high(std::uint64_t key) noexcept { return static_cast<std::uint32_t>(key >> 32U); }
-std::uint32_t low(std::uint64_t key) noexcept { return static_cast<std::uint32_t>(key); }
-std::uint64_t join(std::uint32_t high_bits, std::uint32_t low_bits) noexcept {
-  return (std::uint64_t{high_bits} << 32U) | low_bits;
-}
+std::uint32_t high32(std::uint64_t key) noexcept { return static_cast<std::uint32_t>(key >> 32U); }
+std::uint16_t middle16(std::uint64_t key) noexcept { return static_cast<std::uint16_t>(key >> 16U); }
+std::uint16_t low16(std::uint64_t key) noexcept { return static_cast<std::uint16_t>(key); }
 
 // Runs f, which may throw std::bad_alloc; `otherwise` is the answer then.
 template <class T, class F>
@@ -33,12 +55,257 @@ T guarded(T otherwise, F&& f) noexcept {
     return otherwise;
   }
 }
-template <class F>
-void guarded(F&& f) noexcept {
-  guarded(false, [&] {
-    f();
-    return true;
+
+// ---- bits ------------------------------------------------------------------------------------------------------------
+
+template <class Words>
+bool has_bit(const Words& words, std::uint32_t value) noexcept {
+  return (words[value / 16] >> (value % 16) & 1U) != 0;
+}
+template <class Words>
+void set_bit(Words& words, std::uint32_t value) noexcept {
+  words[value / 16] = static_cast<std::uint16_t>(words[value / 16] | 1U << (value % 16));
+}
+template <class Words>
+std::uint32_t count_bits(const Words& words) noexcept {
+  std::uint32_t count = 0;
+  for (const std::uint16_t word : words) count += static_cast<std::uint32_t>(std::popcount(word));
+  return count;
+}
+// A run begins with a bit whose lower neighbour is not set.
+template <class Words>
+std::uint32_t count_bit_runs(const Words& words) noexcept {
+  std::uint32_t count = 0;
+  unsigned before = 0;
+  for (const unsigned word : words) {
+    count += static_cast<std::uint32_t>(std::popcount(word & ~(word << 1U | before)));
+    before = word >> 15U;
+  }
+  return count;
+}
+template <class Words, class F>
+void each_bit(const Words& words, F&& f) {
+  for (std::uint32_t i = 0; i < words.size(); ++i) {
+    for (unsigned word = words[i]; word != 0; word &= word - 1) {
+      f(i * 16 + static_cast<std::uint32_t>(std::countr_zero(word)));
+    }
+  }
+}
+// f(first, length) for each.
+template <class Words, class F>
+void each_bit_run(const Words& words, F&& f) {
+  std::uint32_t first = 0;
+  std::uint32_t length = 0;
+  each_bit(words, [&](std::uint32_t value) {
+    if (length != 0 && value == first + length) {
+      ++length;
+      return;
+    }
+    if (length != 0) f(first, length);
+    first = value;
+    length = 1;
   });
+  if (length != 0) f(first, length);
+}
+
+// ---- containers ------------------------------------------------------------------------------------------------------
+
+void expand(const container& from, bit_words& to) noexcept {
+  if (from.as == form::bits) {
+    std::copy(from.words.begin(), from.words.end(), to.begin());
+    return;
+  }
+  to.fill(0);
+  if (from.as == form::array) {
+    for (const std::uint16_t value : from.words) set_bit(to, value);
+    return;
+  }
+  for (std::size_t i = 0; i < from.words.size(); i += 2) {
+    const std::uint32_t first = from.words[i];
+    for (std::uint32_t value = first; value <= first + from.words[i + 1]; ++value) set_bit(to, value);
+  }
+}
+
+std::uint32_t count_runs(const container& of) noexcept {
+  if (of.as == form::runs) return static_cast<std::uint32_t>(of.words.size() / 2);
+  if (of.as == form::bits) return count_bit_runs(of.words);
+  std::uint32_t count = 0;
+  std::uint32_t next = 0x10000;
+  for (const std::uint32_t value : of.words) {
+    count += value != next ? 1 : 0;
+    next = value + 1;
+  }
+  return count;
+}
+
+std::uint32_t form_bytes(form as, std::uint32_t keys, std::uint32_t runs) noexcept {
+  return as == form::array ? 2 * keys : as == form::runs ? 2 + 4 * runs : bits_bytes;
+}
+form form_without_runs(std::uint32_t keys) noexcept { return keys <= largest_array ? form::array : form::bits; }
+// As the paper's authors choose: runs only where they are smaller, an array counting two bytes more than it takes.
+form smallest_form(std::uint32_t keys, std::uint32_t runs) noexcept {
+  const form plain = form_without_runs(keys);
+  const std::uint32_t plain_bytes = form_bytes(plain, keys, runs) + (plain == form::array ? 2 : 0);
+  return form_bytes(form::runs, keys, runs) < plain_bytes ? form::runs : plain;
+}
+
+// The same keys in another form.
+container from_bits(std::uint16_t high, const bit_words& words, form as) {
+  container out{.high = high, .as = as, .keys = count_bits(words)};
+  if (as == form::bits) {
+    out.words.assign(words.begin(), words.end());
+  } else if (as == form::array) {
+    out.words.reserve(out.keys);
+    each_bit(words, [&](std::uint32_t value) { out.words.push_back(static_cast<std::uint16_t>(value)); });
+  } else {
+    out.words.reserve(std::size_t{2} * count_bit_runs(words));
+    each_bit_run(words, [&](std::uint32_t first, std::uint32_t length) {
+      out.words.push_back(static_cast<std::uint16_t>(first));
+      out.words.push_back(static_cast<std::uint16_t>(length - 1));
+    });
+  }
+  return out;
+}
+container in_form(const container& from, form as) {
+  bit_words words;
+  expand(from, words);
+  return from_bits(from.high, words, as);
+}
+
+// The last run that does not begin behind the value; the number of runs when there is none.
+std::size_t find_run(const container& in, std::uint32_t value) noexcept {
+  std::size_t first = 0;
+  std::size_t end = in.words.size() / 2;
+  while (first < end) {
+    const std::size_t middle = (first + end) / 2;
+    if (in.words[2 * middle] <= value) {
+      first = middle + 1;
+    } else {
+      end = middle;
+    }
+  }
+  return first == 0 ? in.words.size() / 2 : first - 1;
+}
+
+bool has_value(const container& in, std::uint16_t value) noexcept {
+  if (in.as == form::bits) return has_bit(in.words, value);
+  if (in.as == form::array) return std::binary_search(in.words.begin(), in.words.end(), value);
+  const std::size_t run = find_run(in, value);
+  return 2 * run < in.words.size() && std::uint32_t{in.words[2 * run]} + in.words[2 * run + 1] >= value;
+}
+
+// Whether it was new.
+bool add_value(container& to, std::uint16_t value) {
+  if (to.as == form::runs) {
+    if (has_value(to, value)) return false;
+    to = in_form(to, form_without_runs(to.keys));
+  }
+  if (to.as == form::array) {
+    const bool is_last = to.words.empty() || to.words.back() < value;
+    const auto at = is_last ? to.words.end() : std::lower_bound(to.words.begin(), to.words.end(), value);
+    if (at != to.words.end() && *at == value) return false;
+    if (to.keys < largest_array) {
+      to.words.insert(at, value);
+      ++to.keys;
+      return true;
+    }
+    to = in_form(to, form::bits);
+  }
+  if (has_bit(to.words, value)) return false;
+  set_bit(to.words, value);
+  ++to.keys;
+  return true;
+}
+
+// Whether it was there.
+bool remove_value(container& from, std::uint16_t value) {
+  if (!has_value(from, value)) return false;
+  if (from.as == form::runs) from = in_form(from, form_without_runs(from.keys));
+  if (from.as == form::array) {
+    from.words.erase(std::lower_bound(from.words.begin(), from.words.end(), value));
+    --from.keys;
+    return true;
+  }
+  from.words[value / 16] = static_cast<std::uint16_t>(from.words[value / 16] & ~(1U << (value % 16)));
+  --from.keys;
+  // Bits of few keys are large, not wrong.
+  if (from.keys == largest_array) {
+    guarded(false, [&] {
+      from = in_form(from, form::array);
+      return true;
+    });
+  }
+  return true;
+}
+
+void unite_containers(container& to, const container& other) {
+  if (to.as == form::array && other.as == form::array && to.keys + other.keys <= largest_array) {
+    std::vector<std::uint16_t> both(to.words.size() + other.words.size());
+    both.erase(std::set_union(to.words.begin(), to.words.end(), other.words.begin(), other.words.end(), both.begin()),
+               both.end());
+    to.words = std::move(both);
+    to.keys = static_cast<std::uint32_t>(to.words.size());
+    return;
+  }
+  bit_words words;
+  bit_words more;
+  expand(to, words);
+  expand(other, more);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint16_t>(words[i] | more[i]);
+  const std::uint32_t keys = count_bits(words);
+  const bool with_runs = to.as == form::runs || other.as == form::runs;
+  to = from_bits(to.high, words, with_runs ? smallest_form(keys, count_bit_runs(words)) : form_without_runs(keys));
+}
+
+void intersect_containers(container& to, const container& other) {
+  if (to.as == form::array) {
+    to.words.erase(
+        std::remove_if(to.words.begin(), to.words.end(), [&](std::uint16_t value) { return !has_value(other, value); }),
+        to.words.end());
+    to.keys = static_cast<std::uint32_t>(to.words.size());
+    return;
+  }
+  bit_words words;
+  bit_words more;
+  expand(to, words);
+  expand(other, more);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint16_t>(words[i] & more[i]);
+  const std::uint32_t keys = count_bits(words);
+  to = from_bits(to.high, words,
+                 to.as == form::runs ? smallest_form(keys, count_bit_runs(words)) : form_without_runs(keys));
+}
+
+bool same_keys(const container& a, const container& b) noexcept {
+  if (a.high != b.high || a.keys != b.keys) return false;
+  if (a.as == b.as) return a.words == b.words;
+  bit_words one;
+  bit_words other;
+  expand(a, one);
+  expand(b, other);
+  return one == other;
+}
+
+std::uint16_t smallest_value(const container& of) noexcept {
+  if (of.as != form::bits) return of.words.front();
+  std::uint32_t i = 0;
+  while (of.words[i] == 0) ++i;
+  return static_cast<std::uint16_t>(i * 16 + static_cast<std::uint32_t>(std::countr_zero(of.words[i])));
+}
+std::uint16_t largest_value(const container& of) noexcept {
+  if (of.as == form::array) return of.words.back();
+  if (of.as == form::runs) return static_cast<std::uint16_t>(of.words[of.words.size() - 2] + of.words.back());
+  std::uint32_t i = 4095;
+  while (of.words[i] == 0) --i;
+  return static_cast<std::uint16_t>(i * 16 + 15 - static_cast<std::uint32_t>(std::countl_zero(of.words[i])));
+}
+
+// ---- sets ------------------------------------------------------------------------------------------------------------
+
+template <class Part>
+auto find_container(Part& in, std::uint16_t high) noexcept {
+  if (in.empty() || in.back().high < high) return in.end();
+  return std::lower_bound(in.begin(), in.end(), high,
+                          [](const container& each, std::uint16_t wanted) { return each.high < wanted; });
 }
 
 void* create() noexcept { return new (std::nothrow) integer_set; }
@@ -46,85 +313,251 @@ void destroy(void* set) noexcept { delete &set_of(set); }
 void* clone(const void* set) noexcept {
   return guarded<void*>(nullptr, [&] { return new integer_set(set_of(set)); });
 }
+
+// A part that is there, or a new one, which goes again when nothing could be put into it: no part is empty.
+class open_part {
+ public:
+  open_part(integer_set& set, std::uint32_t key) : set_(set), found_(set.try_emplace(key).first) {}
+  open_part(const open_part&) = delete;
+  open_part& operator=(const open_part&) = delete;
+  ~open_part() {
+    if (found_->second.empty()) set_.erase(found_);
+  }
+  [[nodiscard]] part& get() const { return found_->second; }
+
+ private:
+  integer_set& set_;
+  integer_set::iterator found_;
+};
+
 insert_result insert(void* set, std::uint64_t key) noexcept {
   return guarded(insert_result::full, [&] {
-    return set_of(set)[high(key)].addChecked(low(key)) ? insert_result::inserted : insert_result::present;
+    const open_part opened(set_of(set), high32(key));
+    part& to = opened.get();
+    const auto at = find_container(to, middle16(key));
+    if (at != to.end() && at->high == middle16(key)) {
+      return add_value(*at, low16(key)) ? insert_result::inserted : insert_result::present;
+    }
+    to.insert(at, container{.high = middle16(key), .keys = 1, .words = {low16(key)}});
+    return insert_result::inserted;
   });
 }
-bool erase(void* set, std::uint64_t key) noexcept {
-  return guarded(false, [&] {
-    const auto part = set_of(set).find(high(key));
-    if (part == set_of(set).end() || !part->second.removeChecked(low(key))) return false;
-    if (part->second.isEmpty()) set_of(set).erase(part);
-    return true;
+
+bitmap_engine::erased erase(void* set, std::uint64_t key) noexcept {
+  using erased = bitmap_engine::erased;
+  return guarded(erased::refused, [&] {
+    const auto found = set_of(set).find(high32(key));
+    if (found == set_of(set).end()) return erased::absent;
+    const auto at = find_container(found->second, middle16(key));
+    if (at == found->second.end() || at->high != middle16(key)) return erased::absent;
+    if (!remove_value(*at, low16(key))) return erased::absent;
+    if (at->keys == 0) found->second.erase(at);
+    if (found->second.empty()) set_of(set).erase(found);
+    return erased::erased;
   });
 }
+
 bool contains(const void* set, std::uint64_t key) noexcept {
-  const auto part = set_of(set).find(high(key));
-  return part != set_of(set).end() && part->second.contains(low(key));
+  const auto found = set_of(set).find(high32(key));
+  if (found == set_of(set).end()) return false;
+  const auto at = find_container(found->second, middle16(key));
+  return at != found->second.end() && at->high == middle16(key) && has_value(*at, low16(key));
 }
+
 void clear(void* set) noexcept { set_of(set).clear(); }
+
+// New containers go to the end of the part, and their places after; also when memory is refused midway.
+void unite_parts(part& to, const part& other) {
+  struct in_order {
+    part& containers;
+    ~in_order() {
+      std::sort(containers.begin(), containers.end(),
+                [](const container& a, const container& b) { return a.high < b.high; });
+    }
+  } guard{to};
+  const std::size_t old = to.size();
+  std::size_t at = 0;
+  for (const container& each : other) {
+    while (at < old && to[at].high < each.high) ++at;
+    if (at < old && to[at].high == each.high) {
+      unite_containers(to[at], each);
+    } else {
+      to.push_back(each);
+    }
+  }
+}
+
 bool unite(void* set, const void* other) noexcept {
   return guarded(false, [&] {
-    for (const auto& [key, part] : set_of(other)) set_of(set)[key] |= part;
+    for (const auto& [key, theirs] : set_of(other)) {
+      const open_part opened(set_of(set), key);
+      unite_parts(opened.get(), theirs);
+    }
     return true;
   });
 }
-void intersect(void* set, const void* other) noexcept {
-  guarded([&] {
-    for (auto part = set_of(set).begin(); part != set_of(set).end();) {
-      const auto match = set_of(other).find(part->first);
-      if (match != set_of(other).end()) part->second &= match->second;
-      const bool keep = match != set_of(other).end() && !part->second.isEmpty();
-      part = keep ? std::next(part) : set_of(set).erase(part);
+
+void intersect_parts(part& to, const part& other) {
+  for (container& each : to) {
+    const auto match = find_container(other, each.high);
+    if (match != other.end() && match->high == each.high) {
+      intersect_containers(each, *match);
+    } else {
+      each.keys = 0;
     }
-  });
+  }
 }
-bool equal(const void* a, const void* b) noexcept { return set_of(a) == set_of(b); }
+void drop_empty(integer_set& set) noexcept {
+  for (auto each = set.begin(); each != set.end();) {
+    part& of = each->second;
+    of.erase(std::remove_if(of.begin(), of.end(), [](const container& in) { return in.keys == 0; }), of.end());
+    each = of.empty() ? set.erase(each) : std::next(each);
+  }
+}
+
+bool intersect(void* set, const void* other) noexcept {
+  const bool done = guarded(false, [&] {
+    for (auto& [key, mine] : set_of(set)) {
+      const auto match = set_of(other).find(key);
+      if (match != set_of(other).end()) {
+        intersect_parts(mine, match->second);
+      } else {
+        mine.clear();
+      }
+    }
+    return true;
+  });
+  drop_empty(set_of(set));
+  return done;
+}
+
+bool equal(const void* a, const void* b) noexcept {
+  return std::equal(
+      set_of(a).begin(), set_of(a).end(), set_of(b).begin(), set_of(b).end(), [](const auto& one, const auto& other) {
+        return one.first == other.first &&
+               std::equal(one.second.begin(), one.second.end(), other.second.begin(), other.second.end(), same_keys);
+      });
+}
+
 std::uint64_t cardinality(const void* set) noexcept {
   std::uint64_t count = 0;
-  for (const auto& [key, part] : set_of(set)) count += part.cardinality();
+  for (const auto& [key, of] : set_of(set)) {
+    for (const container& each : of) count += each.keys;
+  }
   return count;
 }
+
 std::uint64_t range(const void* set) noexcept {
   if (set_of(set).empty()) return 0;
+  const auto join = [](std::uint32_t high, const container& in, std::uint16_t value) {
+    return std::uint64_t{high} << 32U | std::uint64_t{in.high} << 16U | value;
+  };
   const auto& [first_key, first] = *set_of(set).begin();
   const auto& [last_key, last] = *set_of(set).rbegin();
-  return join(last_key, last.maximum()) - join(first_key, first.minimum());
+  return join(last_key, last.back(), largest_value(last.back())) -
+         join(first_key, first.front(), smallest_value(first.front()));
 }
-std::uint64_t memory_bytes(const void* set) noexcept {
-  constexpr std::uint64_t part_bytes = sizeof(integer_set::value_type) + 4 * sizeof(void*);  // with its tree node
-  std::uint64_t bytes = sizeof(integer_set);
-  for (const auto& [key, part] : set_of(set)) bytes += part_bytes + part.getSizeInBytes(true);
+
+// ---- the portable form -----------------------------------------------------------------------------------------------
+
+form smallest_form(const container& of) noexcept { return smallest_form(of.keys, count_runs(of)); }
+
+// The form in which a container is written: its smallest one, or the one it has.
+template <class Choose>
+std::uint64_t part_bytes(const part& of, Choose&& choose) noexcept {
+  std::uint64_t bytes = 0;
+  bool with_runs = false;
+  for (const container& each : of) {
+    const form as = choose(each);
+    with_runs |= as == form::runs;
+    bytes += 4 + form_bytes(as, each.keys, as == form::runs ? count_runs(each) : 0);
+  }
+  bytes += with_runs ? 4 + (of.size() + 7) / 8 : 8;
+  if (!with_runs || of.size() >= least_offsets) bytes += 4 * of.size();
   return bytes;
 }
 
-// A copy in which every container has the smallest of its forms, whatever inserts and erases led here.
-Roaring smallest(const Roaring& part) {
-  Roaring copy = part;
-  copy.removeRunCompression();
-  copy.runOptimize();
-  return copy;
+std::uint64_t memory_bytes(const void* set) noexcept {
+  constexpr std::uint64_t node_bytes = 80;  // of the tree, with the part's own list
+  std::uint64_t bytes = sizeof(integer_set);
+  for (const auto& [key, of] : set_of(set)) {
+    bytes += node_bytes + part_bytes(of, [](const container& each) { return each.as; });
+  }
+  return bytes;
 }
 
 // u64 number of parts, then each part: u32 high bits, the portable 32-bit form.
 std::uint64_t serialized_bytes(const void* set) noexcept {
-  return guarded(std::uint64_t{0}, [&] {
-    std::uint64_t bytes = 8;
-    for (const auto& [key, part] : set_of(set)) bytes += 4 + smallest(part).getSizeInBytes(true);
-    return bytes;
-  });
+  std::uint64_t bytes = 8;
+  for (const auto& [key, of] : set_of(set)) {
+    bytes += 4 + part_bytes(of, [](const container& each) { return smallest_form(each); });
+  }
+  return bytes;
 }
-void serialize(const void* set, std::byte* out) noexcept {
-  guarded([&] {
-    store_le(out, std::uint64_t{set_of(set).size()});
-    out += 8;
-    for (const auto& [key, part] : set_of(set)) {
-      store_le(out, key);
-      out += 4;
-      out += smallest(part).write(reinterpret_cast<char*>(out), true);
+
+template <std::unsigned_integral T>
+void put(std::byte*& out, T value) noexcept {
+  store_le(out, value);
+  out += sizeof value;
+}
+
+void put_container(std::byte*& out, const container& from, form as) noexcept {
+  if (as == form::runs) put(out, static_cast<std::uint16_t>(count_runs(from)));
+  if (as == from.as) {
+    for (const std::uint16_t word : from.words) put(out, word);
+    return;
+  }
+  bit_words words;
+  expand(from, words);
+  if (as == form::bits) {
+    for (const std::uint16_t word : words) put(out, word);
+  } else if (as == form::array) {
+    each_bit(words, [&](std::uint32_t value) { put(out, static_cast<std::uint16_t>(value)); });
+  } else {
+    each_bit_run(words, [&](std::uint32_t first, std::uint32_t length) {
+      put(out, static_cast<std::uint16_t>(first));
+      put(out, static_cast<std::uint16_t>(length - 1));
+    });
+  }
+}
+
+void put_part(std::byte*& out, const part& from) noexcept {
+  std::byte* const start = out;
+  const bool with_runs =
+      std::any_of(from.begin(), from.end(), [](const container& each) { return smallest_form(each) == form::runs; });
+  const auto containers = static_cast<std::uint32_t>(from.size());
+  if (with_runs) {
+    put(out, cookie_with_runs | (containers - 1) << 16U);
+    for (std::size_t i = 0; i < from.size(); i += 8) {
+      unsigned flags = 0;
+      for (std::size_t j = i; j < from.size() && j < i + 8; ++j) {
+        flags |= (smallest_form(from[j]) == form::runs ? 1U : 0U) << (j - i);
+      }
+      put(out, static_cast<std::uint8_t>(flags));
     }
-  });
+  } else {
+    put(out, cookie_without_runs);
+    put(out, containers);
+  }
+  for (const container& each : from) {
+    put(out, each.high);
+    put(out, static_cast<std::uint16_t>(each.keys - 1));
+  }
+  std::byte* offsets = out;
+  const bool with_offsets = !with_runs || from.size() >= least_offsets;
+  if (with_offsets) out += 4 * from.size();
+  for (const container& each : from) {
+    if (with_offsets) put(offsets, static_cast<std::uint32_t>(out - start));
+    put_container(out, each, smallest_form(each));
+  }
+}
+
+void serialize(const void* set, std::byte* out) noexcept {
+  put(out, std::uint64_t{set_of(set).size()});
+  for (const auto& [key, from] : set_of(set)) {
+    put(out, key);
+    put_part(out, from);
+  }
 }
 
 // One container of `keys` values; false when its values are not in order or do not add up.
@@ -156,36 +589,40 @@ bool check_bits(byte_reader& reader, std::uint32_t keys) noexcept {
   return reader.ok() && counted == keys;
 }
 
-// Checks one 32-bit bitmap in the portable form and gives its size in bytes, or 0.
-std::size_t check_part(std::span<const std::byte> bytes) noexcept {
-  constexpr std::uint32_t cookie_without_runs = 12346;
-  constexpr std::uint32_t cookie_with_runs = 12347;  // in the low half; the high half is containers - 1
-  constexpr std::uint32_t largest_array = 4096;
-  byte_reader reader(bytes);
+// Reads one 32-bit bitmap in the portable form. `take(high, form, keys, bytes)` sees each container, which is valid, but
+// those behind it may not be. False when it is not valid; else `reader` is behind it.
+template <class Take>
+bool read_part(byte_reader& reader, Take&& take) {
+  const std::size_t start = reader.position();
   const auto cookie = reader.read<std::uint32_t>();
   const bool with_runs = (cookie & 0xffffU) == cookie_with_runs;
-  if (!with_runs && cookie != cookie_without_runs) return 0;
+  if (!with_runs && cookie != cookie_without_runs) return false;
   const std::uint32_t containers = with_runs ? (cookie >> 16U) + 1 : reader.read<std::uint32_t>();
-  if (!reader.ok() || containers == 0 || containers > 65536) return 0;
+  if (!reader.ok() || containers == 0 || containers > 65536) return false;
   const auto run_flags = reader.take(with_runs ? (containers + 7) / 8 : 0);
   const auto heads = reader.take(std::size_t{containers} * 4);
-  const bool with_offsets = !with_runs || containers >= 4;
+  const bool with_offsets = !with_runs || containers >= least_offsets;
   const auto offsets = reader.take(with_offsets ? std::size_t{containers} * 4 : 0);
-  if (!reader.ok()) return 0;
+  if (!reader.ok()) return false;
   std::uint32_t next_key = 0;
   for (std::uint32_t i = 0; i < containers; ++i) {
     const std::uint32_t key = load_le<std::uint16_t>(heads.data() + std::size_t{i} * 4);
     const std::uint32_t keys = load_le<std::uint16_t>(heads.data() + std::size_t{i} * 4 + 2) + 1U;
-    if (key < next_key) return 0;
+    if (key < next_key) return false;
     next_key = key + 1;
-    if (with_offsets && load_le<std::uint32_t>(offsets.data() + std::size_t{i} * 4) != reader.position()) return 0;
+    const std::size_t offset = reader.position() - start;
+    if (with_offsets && load_le<std::uint32_t>(offsets.data() + std::size_t{i} * 4) != offset) return false;
     const bool is_run = with_runs && (std::to_integer<unsigned>(run_flags[i / 8]) >> (i % 8) & 1U) != 0;
-    const bool good = is_run                  ? check_runs(reader, keys)
-                      : keys <= largest_array ? check_array(reader, keys)
-                                              : check_bits(reader, keys);
-    if (!good) return 0;
+    const form as = is_run ? form::runs : form_without_runs(keys);
+    byte_reader again = reader;
+    const bool good = as == form::runs    ? check_runs(reader, keys)
+                      : as == form::array ? check_array(reader, keys)
+                                          : check_bits(reader, keys);
+    if (!good) return false;
+    if (as == form::runs) again.take(2);
+    take(static_cast<std::uint16_t>(key), as, keys, again.take(reader.position() - again.position()));
   }
-  return reader.position();
+  return true;
 }
 
 void* deserialize(std::span<const std::byte> bytes, const char** why) noexcept {
@@ -199,14 +636,21 @@ void* deserialize(std::span<const std::byte> bytes, const char** why) noexcept {
     auto set = std::make_unique<integer_set>();
     for (std::uint64_t i = 0; i < parts; ++i) {
       const auto key = reader.read<std::uint32_t>();
-      const auto rest = bytes.subspan(reader.position());
-      const std::size_t size = reader.ok() ? check_part(rest) : 0;
-      if (size == 0 || (!set->empty() && set->rbegin()->first >= key)) {
+      part next;
+      const bool good = reader.ok() && (set->empty() || set->rbegin()->first < key) &&
+                        read_part(reader, [&](std::uint16_t high, form as, std::uint32_t keys, auto words) {
+                          container each{.high = high, .as = as, .keys = keys};
+                          each.words.resize(words.size() / 2);
+                          for (std::size_t j = 0; j < each.words.size(); ++j) {
+                            each.words[j] = load_le<std::uint16_t>(words.data() + 2 * j);
+                          }
+                          next.push_back(std::move(each));
+                        });
+      if (!good) {
         *why = "a part of the bitmap is damaged";
         return nullptr;
       }
-      reader.take(size);
-      set->emplace_hint(set->end(), key, Roaring::readSafe(reinterpret_cast<const char*>(rest.data()), size));
+      set->emplace_hint(set->end(), key, std::move(next));
     }
     if (reader.remaining() != 0) {
       *why = "the bitmap is followed by other bytes";

@@ -81,7 +81,11 @@ struct in_memory final : filter_model {
       if constexpr (erasing_in_some_modes<K>) {
         if (auto can = filter.check_erase(); !can) return fail(can.error());
       }
-      return erase_batch(filter, digests);
+      const std::uint64_t erased = erase_batch(filter, digests);
+      if constexpr (requires { filter.check_memory(); }) {
+        if (auto intact = filter.check_memory(); !intact) return fail(intact.error());
+      }
+      return erased;
     } else {
       static_cast<void>(digests);
       return cannot(K::info, "erase");

@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bloomery/hash/xxh3.hpp>
 #include <bloomery/kinds/bitmap.hpp>
+#include <iterator>
 #include <random>
 #include <set>
 #include <vector>
@@ -100,6 +103,69 @@ TEST_F(Bitmap, IntersectionKeepsWhatBothHaveAndDropsEmptyParts) {
   ASSERT_TRUE(a->intersect(*c));
   EXPECT_EQ(a->keys().keys, 0U);
   EXPECT_EQ(bytes_of(*a), bytes_of(*c));
+}
+
+// Arrays, bits and runs, as inserts make them and as a file gives them back.
+TEST_F(Bitmap, UnionsAndIntersectionsOfEveryFormAgreeWithAStdSet) {
+  std::mt19937_64 generator(2);
+  const auto random_set = [&] {
+    std::set<std::uint64_t> keys;
+    for (std::uint64_t high : {0ULL, 1ULL, 2ULL, 3ULL, 1ULL << 20U}) {
+      if (generator() % 4 == 0) continue;
+      const std::uint64_t step = std::vector<std::uint64_t>{1, 2, 7, 300}[generator() % 4];
+      const std::uint64_t count = 1 + generator() % (65536 / step);
+      for (std::uint64_t i = 0; i < count; ++i) {
+        if (step != 1 || generator() % 500 != 0) keys.insert((high << 16U) + i * step);
+      }
+    }
+    return keys;
+  };
+  for (int round = 0; round < 5; ++round) {
+    const std::set<std::uint64_t> first = random_set();
+    const std::set<std::uint64_t> second = random_set();
+    const auto make = [](const std::set<std::uint64_t>& keys, bool loaded) {
+      auto set = bitmap::make({});
+      for (const std::uint64_t key : keys) set->insert(key);
+      return loaded ? bitmap::deserialize(set->shape(), bytes_of(*set)) : std::move(set);
+    };
+    std::set<std::uint64_t> either = first;
+    either.insert(second.begin(), second.end());
+    std::set<std::uint64_t> both;
+    std::set_intersection(first.begin(), first.end(), second.begin(), second.end(), std::inserter(both, both.end()));
+    for (const bool loaded : {false, true}) {
+      auto merged = make(first, loaded);
+      ASSERT_TRUE(merged->merge(*make(second, round % 2 == 0)));
+      EXPECT_EQ(merged->keys().keys, either.size()) << round;
+      EXPECT_TRUE(*merged == *make(either, false)) << round;
+      EXPECT_EQ(bytes_of(*merged), bytes_of(*make(either, true))) << round;
+      auto common = make(first, loaded);
+      ASSERT_TRUE(common->intersect(*make(second, round % 2 == 0)));
+      EXPECT_TRUE(*common == *make(both, false)) << round;
+      EXPECT_EQ(bytes_of(*common), bytes_of(*make(both, true))) << round;
+    }
+    // Changing what was loaded.
+    auto changed = make(first, true);
+    for (const std::uint64_t key : second) EXPECT_EQ(changed->erase(key), first.count(key) == 1) << key;
+    for (const std::uint64_t key : second) changed->insert(key);
+    EXPECT_TRUE(*changed == *make(either, false)) << round;
+    EXPECT_TRUE(
+        std::all_of(either.begin(), either.end(), [&](std::uint64_t key) { return changed->may_contain(key); }));
+  }
+}
+
+// As CRoaring 0.2.66 writes them, after removeRunCompression and runOptimize.
+TEST_F(Bitmap, BytesAreThoseOfCRoaring) {
+  auto set = bitmap::make({});
+  for (std::uint64_t i = 0; i < 4096; ++i) set->insert(3 * i);
+  for (std::uint64_t i = 0; i < 4097; ++i) set->insert((1ULL << 16U) + 3 * i);
+  for (std::uint64_t i = 0; i < 65536; ++i) set->insert((2ULL << 16U) + i);
+  for (std::uint64_t i = 0; i < 40000; ++i) set->insert((3ULL << 16U) + i + i / 20);
+  for (std::uint64_t i = 0; i < 10; ++i) set->insert((4ULL << 16U) + i * i);
+  for (std::uint64_t i = 0; i < 100; ++i) set->insert((7ULL << 32U) + i);
+  set->insert(~std::uint64_t{0});
+  const auto bytes = bytes_of(*set);
+  EXPECT_EQ(bytes.size(), 24510U);
+  EXPECT_EQ(xxh3{}(bytes.data(), bytes.size()), 0x71a5201f1685dbefU);
 }
 
 TEST_F(Bitmap, DenseKeysTakeAboutABitAndSparseOnesSixteen) {

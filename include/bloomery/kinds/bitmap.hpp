@@ -10,12 +10,12 @@
 //
 // Bytes         the portable 64-bit Roaring serialisation, in its smallest form: the same set gives the same bytes.
 // Paper         D. Lemire, O. Kaser, et al., "Roaring bitmaps: implementation of an optimized software library", 2018.
-// Linking       the engine is compiled (bloomery::bitmap, which links CRoaring). Call enable_bitmap() once; without
-//               it, make and load return an error that says so.
+// Linking       the engine is compiled (bloomery::bitmap). Call enable_bitmap() once; without it, make and load return
+//               an error that says so.
 // Threads       any number of readers, or one writer. Nothing here is atomic.
-// Memory        CRoaring allocates by itself: memory hooks do not see it, and what it is refused inside a container
-//               cannot be survived. Where we notice a refusal, insert says `full`, and every answer is "maybe" from
-//               then on.
+// Memory        the engine uses operator new: memory hooks do not see it. Where memory is refused, insert returns `full`
+//               and erase false; from then on every answer is "maybe" and saving fails, so that no key is lost
+//               unnoticed. A refused merge or intersection is an error; the set then holds at least what it should.
 //
 //     bloomery::enable_bitmap();
 //     auto set = bloomery::bitmap::make({});
@@ -31,15 +31,16 @@ namespace bloomery {
 
 // The door to the compiled engine: a table of functions over an opaque set.
 struct bitmap_engine {
-  void* (*create)() noexcept;  // nullptr when memory is refused, as below
+  enum class erased : std::uint8_t { absent, erased, refused };  // refused: memory was; the key may still be there
+  void* (*create)() noexcept;                                    // nullptr when memory is refused, as below
   void (*destroy)(void*) noexcept;
   void* (*clone)(const void*) noexcept;
   insert_result (*insert)(void*, std::uint64_t) noexcept;  // full: memory was refused
-  bool (*erase)(void*, std::uint64_t) noexcept;
+  erased (*erase)(void*, std::uint64_t) noexcept;
   bool (*contains)(const void*, std::uint64_t) noexcept;
   void (*clear)(void*) noexcept;
-  bool (*unite)(void*, const void*) noexcept;  // false: memory was refused, the set holds at least what it held
-  void (*intersect)(void*, const void*) noexcept;
+  bool (*unite)(void*, const void*) noexcept;      // false: memory was refused, the set holds at least what it held
+  bool (*intersect)(void*, const void*) noexcept;  // false: memory was refused, the set holds at least the common keys
   bool (*equal)(const void*, const void*) noexcept;
   std::uint64_t (*cardinality)(const void*) noexcept;
   std::uint64_t (*range)(const void*) noexcept;  // largest - smallest, 0 when empty
@@ -82,7 +83,11 @@ class bitmap {
     return outcome;
   }
   [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key) || refused_; }
-  bool erase(std::uint64_t key) noexcept { return engine_->erase(set_, key); }
+  bool erase(std::uint64_t key) noexcept {
+    const auto outcome = engine_->erase(set_, key);
+    refused_ |= outcome == bitmap_engine::erased::refused;
+    return outcome == bitmap_engine::erased::erased;
+  }
   // A set holds a key once, however often it was inserted.
   [[nodiscard]] std::uint64_t count(std::uint64_t key) const noexcept { return may_contain(key) ? 1 : 0; }
   std::uint64_t insert_batch(std::span<const std::uint64_t> keys) noexcept;
@@ -94,7 +99,8 @@ class bitmap {
     return {};
   }
   result<void> intersect(const bitmap& other) noexcept {
-    engine_->intersect(set_, other.set_);
+    if (!engine_->intersect(set_, other.set_)) return fail(errc::out_of_memory, "the intersection", {memory_bytes()});
+    refused_ |= other.refused_;
     return {};
   }
   void clear() noexcept {
@@ -111,6 +117,12 @@ class bitmap {
   [[nodiscard]] double fpr_now() const noexcept { return 0; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return engine_->memory_bytes(set_); }
   [[nodiscard]] named_values describe() const noexcept { return {{{.name = "range", .number = engine_->range(set_)}}}; }
+
+  // An error when an insert or erase was refused memory.
+  [[nodiscard]] result<void> check_memory() const noexcept {
+    if (refused_) return fail(errc::out_of_memory, "an earlier change of the bitmap", {memory_bytes()});
+    return {};
+  }
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept { return {.capacity_keys = max_keys, .keys = keys().keys}; }
@@ -159,7 +171,7 @@ inline result<bitmap> bitmap::make(const filter_params& params) noexcept {
   const bitmap_engine* with = engine();
   if (with == nullptr) return fail(errc::not_linked, "kind bitmap");
   void* set = with->create();
-  if (set == nullptr) return fail(errc::out_of_memory, "the bitmap");
+  if (set == nullptr) return fail(errc::out_of_memory, "the bitmap", {sizeof(void*) * 6});
   return bitmap(with, set);
 }
 
@@ -189,7 +201,7 @@ inline double bitmap::fill() const noexcept {
 }
 
 inline result<void> bitmap::serialize(std::span<std::byte> out) const noexcept {
-  if (refused_) return fail(errc::out_of_memory, "an earlier insert");
+  if (auto intact = check_memory(); !intact) return intact;
   const std::uint64_t needed = serialized_bytes();
   if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
   engine_->serialize(set_, out.data());
