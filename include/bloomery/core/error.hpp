@@ -78,6 +78,7 @@ enum class errc : std::uint16_t {
   not_in_format,
   in_both_lists,
   no_room_to_return,
+  not_synced,
   count_
 };
 
@@ -162,6 +163,8 @@ inline constexpr std::string_view error_template(errc code) noexcept {
       "one of the lists; if they are different keys, use another seed or a hash of more bits",
       "the filter has no room for another key that was removed before, or seems so: it holds {0} that came back; "
       "build it again from its keys, or use kind cuckoo or counting, from which keys come and go",
+      "is written and in place, but its folder could not be synced ({t}): after a power failure the old file may be "
+      "back; check the disk",
   };
   const auto index = static_cast<std::size_t>(code);
   return index < sentences.size() ? sentences[index] : std::string_view{"unknown error"};

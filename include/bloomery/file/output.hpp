@@ -2,9 +2,12 @@
 // one.
 //
 // The bytes go to a hidden temporary file in the same folder, which is synced and then renamed. On any error it is
-// removed and the old file is untouched. A symbolic link is followed: its target is replaced, not the link. A replaced
-// file keeps its permission bits (and its owner, where the system allows). Pipes, devices and names of open descriptors
-// (/dev/stdout) cannot be renamed over: they are written straight to.
+// removed and the old file is untouched, with one exception: errc::not_synced means that the new file is in place, but
+// a power failure may bring back the old one. A symbolic link is followed: its target is replaced, not the link. A
+// replaced file keeps its permission bits (and its owner, where the system allows). Pipes, devices and names of open
+// descriptors (/dev/stdout) cannot be renamed over: they are written straight to.
+//
+// Several files that belong together are switched by file/output_set.hpp.
 //
 // A program that ends by a signal calls remove_pending_temporaries() in its handler.
 #pragma once
@@ -12,41 +15,17 @@
 #include <array>
 #include <atomic>
 #include <bloomery/core/result.hpp>
-#include <bloomery/core/wide.hpp>
+#include <bloomery/file/names.hpp>
 #include <bloomery/file/system.hpp>
-#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
-#include <cstring>
-#include <ctime>
 #include <span>
 #include <string_view>
 
 namespace bloomery {
 
 namespace detail {
-
-struct path_text {
-  std::array<char, PATH_MAX> text{};
-  std::size_t length = 0;
-
-  bool assign(std::string_view path) noexcept {
-    length = 0;
-    return append(path);
-  }
-  bool append(std::string_view more) noexcept {
-    if (more.size() >= text.size() - length) return false;
-    if (!more.empty()) std::memcpy(text.data() + length, more.data(), more.size());
-    length += more.size();
-    text[length] = '\0';
-    return true;
-  }
-  [[nodiscard]] const char* c_str() const noexcept { return text.data(); }
-  [[nodiscard]] std::string_view view() const noexcept { return {text.data(), length}; }
-  // With the last slash; empty for a name in the current folder.
-  [[nodiscard]] std::string_view folder() const noexcept { return view().substr(0, view().rfind('/') + 1); }
-};
 
 // The temporary files being written, where a signal handler finds them. More writers at once than slots are fine, but
 // the names of the later ones are not registered.
@@ -57,6 +36,12 @@ struct temporary_slot {
 };
 inline constinit std::array<temporary_slot, 64> temporary_slots{};
 
+// Files that are being switched together (file/output_set.hpp), where a signal handler finds them.
+struct pending_set {
+  void (*withdraw)(pending_set& self) noexcept = nullptr;
+};
+inline constinit std::array<std::atomic<pending_set*>, 8> pending_sets{};
+
 }  // namespace detail
 
 // The name of a temporary file that is being written now, or nullptr. Async-signal-safe.
@@ -66,8 +51,12 @@ inline const char* pending_temporary(std::size_t slot = 0) noexcept {
   return found.state.load(std::memory_order_acquire) == detail::temporary_slot::named ? found.path.c_str() : nullptr;
 }
 
-// Removes all of them. Async-signal-safe; for the handler of a signal that ends the program.
+// Removes all of them, and brings back the old files of a set that is half switched. Async-signal-safe; for the handler
+// of a signal that ends the program.
 inline void remove_pending_temporaries() noexcept {
+  for (auto& each : detail::pending_sets) {
+    if (detail::pending_set* set = each.exchange(nullptr); set != nullptr) set->withdraw(*set);
+  }
   for (std::size_t slot = 0; slot < detail::temporary_slots.size(); ++slot) {
     if (const char* path = pending_temporary(slot); path != nullptr) ::unlink(path);
   }
@@ -86,6 +75,18 @@ class output_file {
   // After a commit: removes the file again, if there was none before.
   void take_back() noexcept;
 
+  // In place of commit, for files that belong together; after stage, with nothing between that can fail but the system.
+  // The new file gets its name, and the old one is kept under a hidden name.
+  result<void> switch_in() noexcept;
+  // Undoes it, wherever it stopped: the old file is back, or there is none again. False: the system refused, and the old
+  // file has a hidden name. Async-signal-safe.
+  bool switch_back() noexcept;
+  // The old file is not needed any more. Async-signal-safe.
+  void drop_old() noexcept;
+  // From here on a signal handler does not know the temporary file.
+  void release_slot() noexcept;
+  [[nodiscard]] std::string_view folder() const noexcept { return target_.folder(); }
+
   output_file(output_file&& other) noexcept
       : fd_(std::move(other.fd_)),
         target_(other.target_),
@@ -95,7 +96,8 @@ class output_file {
         straight_(other.straight_),
         replace_(other.replace_),
         pending_(std::exchange(other.pending_, false)),
-        staged_(other.staged_) {}
+        staged_(other.staged_),
+        new_(other.new_) {}
   output_file& operator=(output_file&&) = delete;
   output_file(const output_file&) = delete;
   output_file& operator=(const output_file&) = delete;
@@ -107,7 +109,8 @@ class output_file {
   result<void> create_temporary() noexcept;
   result<void> keep_permissions() noexcept;
   result<void> publish() noexcept;
-  result<void> sync_folder() const noexcept;
+  [[nodiscard]] bool is_new_file(const detail::path_text& path) const noexcept;
+  [[nodiscard]] detail::path_text old_name() const noexcept;
   void claim_slot() noexcept;
   void discard() noexcept;
 
@@ -126,49 +129,11 @@ class output_file {
   bool replace_ = false;
   bool pending_ = false;
   bool staged_ = false;
+  struct {
+    dev_t device = 0;
+    ino_t number = 0;
+  } new_{};  // the file that was written, once it is staged
 };
-
-namespace detail {
-
-// Follows symbolic links of the last component, also to a file that does not exist yet.
-inline result<void> follow_links(path_text& path) noexcept {
-  constexpr int max_links = 40;
-  for (int links = 0; links < max_links; ++links) {
-    std::array<char, PATH_MAX> to{};
-    const ssize_t size = ::readlink(path.c_str(), to.data(), to.size());
-    if (size < 0) return {};  // not a link, or not there; the next call on it says which
-    const std::string_view next(to.data(), static_cast<std::size_t>(size));
-    path_text joined;
-    const bool fits = (next.starts_with('/') || joined.append(path.folder())) && joined.append(next);
-    if (!fits) return fail_errno("cannot create", ENAMETOOLONG);
-    path = joined;
-  }
-  return fail_errno("cannot create", ELOOP);
-}
-
-// Hard to guess and different for every call; the exclusive creation is what makes it unique.
-inline std::uint64_t temporary_number() noexcept {
-  static std::atomic<std::uint64_t> calls{0};
-  std::timespec now{};
-  std::timespec_get(&now, TIME_UTC);
-  std::uint64_t number = mix64(static_cast<std::uint64_t>(now.tv_sec) * 1000000007ULL);
-  number = mix64(number ^ static_cast<std::uint64_t>(now.tv_nsec));
-  number = mix64(number ^ static_cast<std::uint64_t>(::getpid()));
-  return mix64(number ^ calls.fetch_add(1, std::memory_order_relaxed));
-}
-
-// A rename that fails with EEXIST instead of replacing.
-inline int rename_new(const char* from, const char* to) noexcept {
-#ifdef RENAME_NOREPLACE
-  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return -1;
-#endif
-  if (::link(from, to) != 0) return -1;
-  ::unlink(from);
-  return 0;
-}
-
-}  // namespace detail
 
 inline result<output_file> output_file::open(const char* path, bool replace) noexcept {
   output_file file;
@@ -252,8 +217,10 @@ inline result<void> output_file::keep_permissions() noexcept {
 inline result<void> output_file::commit() noexcept {
   if (auto done = stage(); !done) return done;
   if (straight_) return {};
+  const auto folder = detail::folder_sync::open(target_.folder());
+  if (!folder) return fail(folder.error());
   if (auto done = publish(); !done) return done;
-  return sync_folder();
+  return folder->sync();
 }
 
 inline void output_file::take_back() noexcept {
@@ -268,6 +235,9 @@ inline result<void> output_file::stage() noexcept {
     return {};
   }
   if (auto done = keep_permissions(); !done) return done;
+  struct stat status {};
+  if (::fstat(fd_.get(), &status) != 0) return detail::fail_errno("cannot write", errno);
+  new_ = {.device = status.st_dev, .number = status.st_ino};
   int synced = -1;
   do {
     synced = ::fsync(fd_.get());
@@ -290,15 +260,68 @@ inline result<void> output_file::publish() noexcept {
   return {};
 }
 
-// The rename survives a power failure only once the folder is written. The file is in place by now, so only a failing
-// disk is an error; a folder that cannot be opened for reading is not.
-inline result<void> output_file::sync_folder() const noexcept {
-  detail::path_text folder;
-  folder.assign(target_.folder().empty() ? std::string_view{"."} : target_.folder());
-  const detail::unique_fd fd(detail::open_again(folder.c_str(), O_RDONLY | O_DIRECTORY));
-  if (!fd.is_open()) return {};
-  if (::fsync(fd.get()) != 0 && errno == EIO) return detail::fail_errno("cannot sync the folder", errno);
+// Not the signal handler's any more: it knows the whole set.
+inline void output_file::release_slot() noexcept {
+  if (slot_ != nullptr) slot_->state.store(detail::temporary_slot::unused, std::memory_order_release);
+  slot_ = nullptr;
+}
+
+// Where the old file goes when names cannot be exchanged.
+inline detail::path_text output_file::old_name() const noexcept {
+  detail::path_text name = temporary_;
+  name.length -= std::string_view{"tmp"}.size();
+  name.append("old");
+  return name;
+}
+
+inline bool output_file::is_new_file(const detail::path_text& path) const noexcept {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) == 0 && status.st_dev == new_.device && status.st_ino == new_.number;
+}
+
+inline result<void> output_file::switch_in() noexcept {
+  if (straight_) return {};
+  if (!old_.exists) return publish();
+  if (detail::exchange_names(temporary_.c_str(), target_.c_str()) == 0) return {};
+  // EPERM: some sandboxes refuse the call.
+  if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP && errno != EPERM) {
+    return detail::fail_errno("cannot create", errno);
+  }
+  // Two names for the old file, so that there is one at every moment; where a file cannot have two, there is a moment
+  // without.
+  const detail::path_text old = old_name();
+  if (::link(target_.c_str(), old.c_str()) != 0 && ::rename(target_.c_str(), old.c_str()) != 0) {
+    return detail::fail_errno("cannot create", errno);
+  }
+  if (::rename(temporary_.c_str(), target_.c_str()) != 0) return detail::fail_errno("cannot create", errno);
   return {};
+}
+
+// What lies where is looked up, because a signal may come between a rename and a note of it.
+inline bool output_file::switch_back() noexcept {
+  if (straight_) return true;
+  pending_ = false;
+  const detail::path_text old = old_name();
+  if (is_new_file(temporary_)) {
+    ::unlink(temporary_.c_str());
+  } else if (::access(temporary_.c_str(), F_OK) == 0) {
+    return ::rename(temporary_.c_str(), target_.c_str()) == 0;
+  }
+  if (::access(old.c_str(), F_OK) == 0) {
+    if (::rename(old.c_str(), target_.c_str()) != 0) return false;
+    ::unlink(old.c_str());  // still there if both were names of the old file
+    return true;
+  }
+  if (!old_.exists && is_new_file(target_)) ::unlink(target_.c_str());
+  return true;
+}
+
+inline void output_file::drop_old() noexcept {
+  if (straight_) return;
+  pending_ = false;
+  if (!old_.exists) return;
+  ::unlink(temporary_.c_str());
+  ::unlink(old_name().c_str());
 }
 
 inline void output_file::claim_slot() noexcept {
@@ -314,8 +337,7 @@ inline void output_file::claim_slot() noexcept {
 inline void output_file::discard() noexcept {
   if (pending_) ::unlink(temporary_.c_str());
   pending_ = false;
-  if (slot_ != nullptr) slot_->state.store(detail::temporary_slot::unused, std::memory_order_release);
-  slot_ = nullptr;
+  release_slot();
 }
 
 }  // namespace bloomery

@@ -1,8 +1,9 @@
 // file/shard_set.hpp: the files of a filter in shards: FILE.00-of-04 to FILE.03-of-04, each a native file of its own.
 //
 // Writing: every file is written, synced and closed under a hidden name first; only when all of them are whole do they get
-// their names, one by one. If that fails midway, the names that were new are taken away again; if a power failure falls
-// between two names, the stamp of the set tells the old files from the new, and reading refuses.
+// their names, one by one (file/output_set.hpp). If that fails midway, or a signal ends the program, the old files get
+// their names back; if a power failure falls between two names, the stamp of the set tells the old files from the new,
+// and reading refuses. Old and new files are all there then, some of them under hidden names.
 //
 // Reading: each file must be the shard that its name says, of as many, and of the same set as the first.
 //
@@ -13,9 +14,9 @@
 #include <dirent.h>
 
 #include <array>
-#include <bloomery/core/aligned_list.hpp>
 #include <bloomery/file/load.hpp>
 #include <bloomery/file/output.hpp>
+#include <bloomery/file/output_set.hpp>
 #include <bloomery/file/save.hpp>
 #include <bloomery/file/shard.hpp>
 #include <cerrno>
@@ -165,7 +166,7 @@ class stamping_sink {
 // What is written must be out of the way before the first file gets its name.
 template <class Write>
 result<void> stage_shards(const char* path, unsigned count, const save_options& options, Write& write,
-                          aligned_list<output_file>& files) noexcept {
+                          output_set& files) noexcept {
   save_options how = options;
   how.shard.count = count;
   for (unsigned i = 0; i < count; ++i) {
@@ -178,7 +179,7 @@ result<void> stage_shards(const char* path, unsigned count, const save_options& 
     if (auto done = write(i, byte_sink(buffered), how); !done) return fail_shard(i, count, done.error());
     if (auto done = buffered.flush(); !done) return fail_shard(i, count, done.error());
     if (auto done = file->stage(); !done) return fail_shard(i, count, done.error());
-    files.push(std::move(*file));
+    files.add(std::move(*file));
   }
   return {};
 }
@@ -200,16 +201,13 @@ result<void> save_shards(const char* path, unsigned count, const save_options& o
     if (auto done = write(i, byte_sink(stamp), plain); !done) return fail_shard(i, count, done.error());
     how.shard.stamp += mix64(stamp.value() + i);
   }
-  aligned_list<output_file> files;
-  if (auto room = files.reserve(count, "the shards' files", options.memory); !room) return room;
+  output_set files;
+  if (auto room = files.reserve(count, options.memory); !room) return room;
   if (auto done = detail::stage_shards(path, count, how, write, files); !done) return done;
-  for (unsigned i = 0; i < count; ++i) {
-    if (auto done = files[i].commit(); !done) {
-      for (unsigned before = 0; before < i; ++before) files[before].take_back();
-      return fail_shard(i, count, done.error());
-    }
-  }
-  return {};
+  unsigned where = 0;
+  const auto done = files.commit(where);
+  if (!done && done.error().code != errc::not_synced) return fail_shard(where, count, done.error());
+  return done;
 }
 
 }  // namespace bloomery

@@ -2,9 +2,10 @@
 //
 //     BLOOMERY_FAULT=CALL:N:WHAT        the N-th call (1, 2, ...) of the process goes wrong
 //     BLOOMERY_FAULT=CALL:N+:WHAT       the N-th and every later one
-//     BLOOMERY_FAULT=CALL:0:0           none; the calls are counted
-//     BLOOMERY_FAULT_LOG=FILE           FILE is created when a call went wrong; or, with N = 0, receives the number of
-//                                       calls when the process exits
+//     BLOOMERY_FAULT=CALL:0:0           none
+//     BLOOMERY_FAULT=...,...            two of them, each with a count of its own
+//     BLOOMERY_FAULT_LOG=FILE           FILE is created when a call went wrong. When the process exits, with N = 0 it
+//                                       receives the number of calls; without BLOOMERY_FAULT that of all: "write 3\n..."
 //
 // WHAT   a number below 0: the call fails with that errno (-4 is EINTR); above 0: the process is sent that signal before
 //        the call is made; 0: the call (a read or a write) takes half of its bytes
@@ -15,6 +16,7 @@
 //        fsync, fdatasync  of regular files; close of regular files
 //        syncfolder        fsync of folders
 //        rename            also renameat and renameat2
+//        exchange          renameat2 that exchanges two names; it counts as rename, too
 //        open              open, openat, creat, fopen, opendir, mkstemp, tmpfile
 //        stat              stat, lstat, fstat, fstatat, statx
 //        access, readlink, ftruncate, flock, link, unlink, dup
@@ -25,7 +27,8 @@
 //                          start of the process on. Not in sanitized builds, which have their own (BLOOMERY_FAULT_NO_MALLOC)
 //        thread            pthread_create
 //
-// Standard error is never touched, so that messages come through. Nothing here allocates.
+// Standard error is never touched, so that messages come through. Nothing here allocates. Nothing is really synced, which
+// tests need not wait for.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -47,15 +50,19 @@
 namespace {
 
 struct plan {
-  bool is_read = false;
   char call[16] = {};
   long number = 0;
   bool repeats = false;
   int what = 0;
+};
+
+struct all_plans {
+  bool are_read = false;
+  plan each[2] = {};
   const char* log = nullptr;
 };
 
-std::atomic<long> calls{0};
+std::atomic<long> calls[2] = {};
 
 long number_at(const char*& text) {
   const bool negative = *text == '-';
@@ -66,27 +73,34 @@ long number_at(const char*& text) {
 }
 
 // By hand: sscanf may allocate.
-plan read_plan() {
+plan read_plan(const char*& text) {
   plan out;
-  out.is_read = true;
-  out.log = std::getenv("BLOOMERY_FAULT_LOG");
-  const char* text = std::getenv("BLOOMERY_FAULT");
-  if (text == nullptr) return out;
   std::size_t length = 0;
   while (*text >= 'a' && *text <= 'z' && length + 1 < sizeof out.call) out.call[length++] = *text++;
-  if (*text++ != ':') return {.is_read = true};
+  if (*text++ != ':') return {};
   out.number = number_at(text);
   out.repeats = *text == '+';
   if (out.repeats) ++text;
-  if (*text++ != ':') return {.is_read = true};
+  if (*text++ != ':') return {};
   out.what = static_cast<int>(number_at(text));
   return out;
 }
 
+all_plans read_plans() {
+  all_plans out;
+  out.are_read = true;
+  out.log = std::getenv("BLOOMERY_FAULT_LOG");
+  const char* text = std::getenv("BLOOMERY_FAULT");
+  if (text == nullptr) return out;
+  out.each[0] = read_plan(text);
+  if (*text == ',') out.each[1] = read_plan(++text);
+  return out;
+}
+
 // The first call comes from the loader, with one thread; the environment may not be there yet.
-const plan& chosen() {
-  static plan read{};
-  if (!read.is_read && environ != nullptr) read = read_plan();
+const all_plans& chosen() {
+  static all_plans read{};
+  if (!read.are_read && environ != nullptr) read = read_plans();
   return read;
 }
 
@@ -98,13 +112,32 @@ void log_text(const char* text, std::size_t size) {
   syscall(SYS_close, file);
 }
 
+// For counting.
+constexpr const char* names[] = {"write",     "read",     "pwrite",     "pread",  "stdout",   "stdin",  "fsync",
+                                 "fdatasync", "close",    "syncfolder", "rename", "exchange", "open",   "stat",
+                                 "access",    "readlink", "ftruncate",  "flock",  "link",     "unlink", "dup",
+                                 "fcntl",     "mmap",     "mmapanon",   "malloc", "thread"};
+std::atomic<long> counts[sizeof names / sizeof *names] = {};
+
+void count(const char* call) {
+  for (std::size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+    if (std::strcmp(names[i], call) == 0) ++counts[i];
+  }
+}
+
 // What is to happen to this call: nothing when it is not the one.
 bool is_due(const char* call, int& what) {
-  const plan& wanted = chosen();
-  if (std::strcmp(call, wanted.call) != 0) return false;
-  const long number = ++calls;
-  if (wanted.number == 0 || (wanted.repeats ? number < wanted.number : number != wanted.number)) return false;
-  what = wanted.what;
+  bool due = false;
+  if (chosen().log != nullptr && chosen().each[0].call[0] == '\0') count(call);
+  for (int i = 0; i < 2; ++i) {
+    const plan& wanted = chosen().each[i];
+    if (std::strcmp(call, wanted.call) != 0) continue;
+    const long number = ++calls[i];
+    if (wanted.repeats ? number < wanted.number : number != wanted.number) continue;
+    what = wanted.what;
+    due = true;
+  }
+  if (!due) return false;
   const int kept = errno;
   log_text("failed\n", 7);
   errno = kept;
@@ -113,14 +146,18 @@ bool is_due(const char* call, int& what) {
 
 struct at_exit {
   ~at_exit() {
-    if (chosen().call[0] == '\0' || chosen().number != 0) return;
-    char text[24] = {};
-    char* first = text + sizeof text;
-    *--first = '\n';
-    for (long left = calls; left > 0 || first == text + sizeof text - 1; left /= 10) {
-      *--first = static_cast<char>('0' + left % 10);
+    const plan& first = chosen().each[0];
+    if (chosen().log == nullptr || first.number != 0) return;
+    char text[sizeof names / sizeof *names * 40] = {};
+    std::size_t size = 0;
+    for (std::size_t i = 0; i < sizeof names / sizeof *names; ++i) {
+      size += static_cast<std::size_t>(
+          std::snprintf(text + size, sizeof text - size, "%s %ld\n", names[i], counts[i].load()));
     }
-    log_text(first, static_cast<std::size_t>(text + sizeof text - first));
+    if (first.call[0] != '\0') {
+      size = static_cast<std::size_t>(std::snprintf(text, sizeof text, "%ld\n", calls[0].load()));
+    }
+    log_text(text, size);
   }
 } count_at_exit;
 
@@ -187,13 +224,10 @@ ssize_t pread(int descriptor, void* bytes, size_t size, off_t place) {
 int fsync(int descriptor) {
   if (is_regular(descriptor) && fails("fsync")) return -1;
   if (type_of(descriptor) == S_IFDIR && fails("syncfolder")) return -1;
-  return next<int (*)(int)>("fsync")(descriptor);
+  return 0;
 }
 
-int fdatasync(int descriptor) {
-  if (is_regular(descriptor) && fails("fdatasync")) return -1;
-  return next<int (*)(int)>("fdatasync")(descriptor);
-}
+int fdatasync(int descriptor) { return is_regular(descriptor) && fails("fdatasync") ? -1 : 0; }
 
 // The descriptor is closed all the same, as Linux does it.
 int close(int descriptor) {
@@ -221,6 +255,7 @@ int renameat(int from_folder, const char* from, int to_folder, const char* to) n
 }
 
 int renameat2(int from_folder, const char* from, int to_folder, const char* to, unsigned flags) noexcept {
+  if ((flags & RENAME_EXCHANGE) != 0 && fails("exchange")) return -1;
   if (fails("rename")) return -1;
   return next<int (*)(int, const char*, int, const char*, unsigned)>("renameat2")(from_folder, from, to_folder, to,
                                                                                   flags);
