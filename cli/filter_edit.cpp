@@ -7,6 +7,7 @@
 
 #include "cli/filter_output.hpp"
 #include "cli/fullness.hpp"
+#include "cli/in_place.hpp"
 #include "cli/numbers.hpp"
 #include "cli/shards.hpp"
 #include "cli/verb.hpp"
@@ -46,6 +47,7 @@ outcome<void> filter_edit::save() const {
   const save_options how{.codec = opened_.codec, .replace = true};
   const auto saved = formats::save(opened_.filter, *opened_.form, name().c_str(), how, opened_.written);
   if (!saved) return fail_file(name(), saved.error());
+  set_in_place(name());
   return {};
 }
 

@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "cli/format_choice.hpp"
+#include "cli/in_place.hpp"
 #include "cli/output.hpp"
 #include "cli/shards.hpp"
 
@@ -78,6 +79,7 @@ outcome<void> save_filter(const options& given, const any_filter& filter, const 
     if (auto saved = formats::save(filter, form, path.c_str(), how, *taken); !saved) {
       return fail_file(path, saved.error());
     }
+    set_in_place(path);
     return {};
   }
   output out;

@@ -1,11 +1,17 @@
 // bloomery: the tool. Finds the verb, reads its options, runs it, and turns what comes back into an exit code.
 #include <fmt/core.h>
 #include <malloc.h>
+#include <sys/uio.h>
+#include <unistd.h>
 
+#include <array>
 #include <bloomery/bloomery.hpp>
+#include <exception>
 #include <new>
 #include <string_view>
+#include <system_error>
 
+#include "cli/in_place.hpp"
 #include "cli/messages.hpp"
 #include "cli/output.hpp"
 #include "cli/signals.hpp"
@@ -18,10 +24,55 @@ namespace {
 constexpr int exit_warned = 1;  // with --strict
 constexpr int exit_error = 2;
 
+// One line on standard error, in one call and without memory: there may be none.
+void say_error(std::string_view who, std::string_view text) noexcept {
+  const std::string_view file = file_in_place();
+  std::array<std::string_view, 5> pieces = {"bloomery: ", who, who.empty() ? "" : ": ", text, "\n"};
+  if (!file.empty()) pieces = {"bloomery: ", file, ": is written and in place, but ", text, "\n"};
+  std::array<iovec, pieces.size()> parts{};
+  for (std::size_t i = 0; i < pieces.size(); ++i) {
+    parts[i] = {const_cast<char*>(pieces[i].data()), pieces[i].size()};  // NOLINT(*-const-cast): is not written to
+  }
+  // Nowhere to report that standard error cannot be written.
+  [[maybe_unused]] const auto written = writev(STDERR_FILENO, parts.data(), static_cast<int>(parts.size()));
+}
+
 int report(const problem& what, std::string_view verb_name) {
-  if (what.kind == problem_kind::usage) say(fmt::format("bloomery: {}: {}\n", verb_name, what.text));
-  if (what.kind == problem_kind::error) say(fmt::format("bloomery: {}\n", what.text));
+  if (what.kind == problem_kind::usage) say_error(verb_name, what.text);
+  if (what.kind == problem_kind::error) say_error({}, what.text);
   return exit_error;
+}
+
+void say_refused_memory() noexcept {
+  say_error({}, file_in_place().empty() ? "the system refused memory: give fewer keys at a time, or a smaller -n"
+                                        : "the system refused memory for the report");
+}
+
+// What nobody expected, or for which there was no memory. Called inside a handler.
+void report_exception() noexcept {
+  try {
+    throw;
+  } catch (const std::bad_alloc&) {
+    say_refused_memory();
+  } catch (const std::system_error& what) {
+    const bool threads = what.code() == std::errc::resource_unavailable_try_again;
+    say_error({}, threads ? "the system refused a thread: give --jobs 1, or raise the limit (ulimit -u)" : what.what());
+  } catch (const std::exception& what) {
+    say_error("stopped by an error of its own, please report it", what.what());
+  } catch (...) {
+    say_error({}, "stopped by an error of its own, please report it");
+  }
+}
+
+// An exception that could not be thrown, for want of memory, or not be caught.
+[[noreturn]] void on_terminate() noexcept {
+  remove_pending_temporaries();
+  if (std::current_exception() != nullptr) {
+    report_exception();
+  } else {
+    say_refused_memory();
+  }
+  _exit(exit_error);
 }
 
 // Text that was asked for goes to standard output.
@@ -65,12 +116,13 @@ int main(int argc, char** argv) {
   // Large blocks are pages of their own for good: what is freed goes back to the system, so that --mem means something.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
-  bloomery::enable_all();
-  bloomery::cli::handle_signals();
+  std::set_terminate(bloomery::cli::on_terminate);
   try {
+    bloomery::enable_all();
+    bloomery::cli::handle_signals();
     return bloomery::cli::run({argv, static_cast<std::size_t>(argc)});
-  } catch (const std::bad_alloc&) {
-    bloomery::cli::say("bloomery: the system refused memory: give fewer keys at a time, or a smaller -n\n");
+  } catch (...) {
+    bloomery::cli::report_exception();
     return bloomery::cli::exit_error;
   }
 }

@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
-#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -32,11 +31,13 @@ void share_out(std::size_t pieces, unsigned threads, const Work& work) {
       next = pieces;
     }
   };
+  const std::size_t wanted = std::min<std::size_t>(threads, pieces);
   std::vector<std::thread> others;
+  others.reserve(wanted);
   try {
-    for (std::size_t i = 1; i < std::min<std::size_t>(threads, pieces); ++i) others.emplace_back(run, false);
-  } catch (const std::system_error&) {
-    // The system gives no more threads: those that there are do the work.
+    for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(run, false);
+  } catch (...) {
+    // The system gives no more threads, or no memory for one: those that there are do the work, and must be waited for.
   }
   run(true);
   for (std::thread& other : others) other.join();

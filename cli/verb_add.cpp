@@ -51,7 +51,7 @@ std::string summary(const filter_edit& edit, const tally& added, const filter_st
 }
 
 nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, const filter_stats& stats) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["file"] = edit.name();
   out["format"] = edit.format().name;
   out["kind"] = edit.filter().info().name;
@@ -114,7 +114,9 @@ const verb add_verb = {
         "A build or merge with --force asks nobody: "
         "it replaces FILE, and the add that it overtakes ends with an error.",
     .examples = add_parts::examples,
-    .exit_codes = "0: added; 1: added, with a warning and --strict; 2: error, and FILE is as it was",
+    .exit_codes =
+        "0: added; 1: added, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
+        "it is in place",
     .run = add_parts::run,
 };
 

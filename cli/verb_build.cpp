@@ -114,7 +114,7 @@ std::string summary(const options& given, const built& made, const filter_stats&
 }
 
 nlohmann::ordered_json as_json(const options& given, const built& made, const filter_stats& stats) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["file"] = given.text(flag::output);
   out["format"] = output_format(given).name;
   out["kind"] = made.filter.info().name;
@@ -240,7 +240,9 @@ const verb build_verb = {
         "Without -p its own default rate holds.\n\n"
         "The same keys and options give the same file, whatever -j. FILE appears whole or not at all.",
     .examples = build_parts::examples,
-    .exit_codes = "0: built; 1: built, with a warning and --strict; 2: error, and FILE is as it was",
+    .exit_codes =
+        "0: built; 1: built, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
+        "it is in place",
     .run = build_parts::run,
 };
 

@@ -77,7 +77,9 @@ const verb convert_verb = {
         "Several FILEs are the pieces of one filter, in order, of products that give them so: the replies of "
         "RedisBloom's SCANDUMP.",
     .examples = convert_parts::examples,
-    .exit_codes = "0: written; 2: error, such as formats that have no bits in common, and OUT is as it was",
+    .exit_codes =
+        "0: written; 2: error, such as formats that have no bits in common, and OUT is as it was, unless the line says "
+        "that it is in place",
     .run = convert_parts::run,
 };
 

@@ -178,7 +178,7 @@ nlohmann::ordered_json json_of(const answer_count& c) {
 }
 
 nlohmann::ordered_json as_json(const demo_figures& f, double seconds) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["kind"] = blocked::info.name;
   out["keys"] = f.keys;
   out["url_bytes"] = f.url_bytes;

@@ -32,7 +32,7 @@ std::string abilities(const formats::format& form) {
 nlohmann::ordered_json as_json() {
   auto list = nlohmann::ordered_json::array();
   for (const formats::format* form : formats::list()) {
-    nlohmann::ordered_json entry;
+    auto entry = nlohmann::ordered_json::object();
     entry["name"] = form->name;
     entry["summary"] = form->summary;
     entry["reads"] = true;

@@ -121,7 +121,7 @@ constexpr std::string_view why_not =
     "either, since he can compute it too: use a keyed hash (siphash13, siphash24, highwayhash64) with --key-file.";
 
 nlohmann::ordered_json json_of(const costs& ns) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   for (std::size_t i = 0; i < key_sizes.size(); ++i) {
     const auto rounded = [](double value) { return std::round(value * 100.0) / 100.0; };
     out[std::to_string(key_sizes[i])] = ns[i] ? nlohmann::ordered_json(rounded(*ns[i])) : nullptr;

@@ -53,7 +53,7 @@ nlohmann::ordered_json as_json(const window_state& window) {
     return window.guaranteed_ns == 0 ? nlohmann::ordered_json(nullptr)
                                      : nlohmann::ordered_json(static_cast<double>(ns) / 1e9);
   };
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["generation"] = window.generation;
   out["guaranteed_keys"] = window.guaranteed_keys;
   out["covered_keys"] = window.covered_keys;
@@ -126,7 +126,7 @@ outcome<nlohmann::ordered_json> shards_of(const opened_filter& opened) {
 }
 
 nlohmann::ordered_json as_json(const loss_state& loss) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["added_keys"] = loss.added_keys;
   out["removals"] = loss.removals;
   out["capacity_removals"] = loss.capacity_removals;
@@ -138,7 +138,7 @@ nlohmann::ordered_json as_json(const loss_state& loss) {
 }
 
 nlohmann::ordered_json as_json(const report& of) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   const file_header& header = of.opened.header;
   out["file"] = of.opened.name;
   out["format"] = of.opened.form->name;

@@ -42,7 +42,7 @@ std::string abilities(const kind_entry& line) {
 nlohmann::ordered_json as_json() {
   auto list = nlohmann::ordered_json::array();
   for (const kind_entry& line : kind_table()) {
-    nlohmann::ordered_json kind;
+    auto kind = nlohmann::ordered_json::object();
     const auto bits = bits_per_key(line);
     kind["name"] = line.info->name;
     kind["id"] = line.info->id;

@@ -210,7 +210,7 @@ std::string summary(const options& given, const merged& made, const filter_stats
 }
 
 nlohmann::ordered_json as_json(const options& given, const merged& made, const filter_stats& stats) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["file"] = given.text(flag::output);
   out["operation"] = given.has(flag::intersect) ? "intersection" : "union";
   out["inputs"] = nlohmann::ordered_json::array();
@@ -314,7 +314,9 @@ const verb merge_verb = {
         "Every input is checked as a whole. "
         "FILE appears whole or not at all; with --force it may be one of the inputs.",
     .examples = merge_parts::examples,
-    .exit_codes = "0: merged; 1: merged, with a warning and --strict; 2: error, and FILE is as it was",
+    .exit_codes =
+        "0: merged; 1: merged, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
+        "it is in place",
     .run = merge_parts::run,
 };
 

@@ -157,7 +157,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
 }
 
 nlohmann::ordered_json json_of(const line_chart& chart) {
-  nlohmann::ordered_json curves;
+  auto curves = nlohmann::ordered_json::object();
   for (const chart_curve& curve : chart.curves) {
     auto points = nlohmann::ordered_json::array();
     for (const chart_point& point : curve.points) points.push_back({point.x, point.y});
@@ -173,7 +173,7 @@ nlohmann::ordered_json or_null(const std::optional<T>& value) {
 
 nlohmann::ordered_json as_json(const planned& all, const std::vector<line_chart>& charts) {
   const size_request& request = all.question.request;
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["request"] = {{"keys", or_null(request.keys)},
                     {"fpr", or_null(request.fpr ? request.fpr : all.question.fpr_ceiling)},
                     {"bits_per_key", or_null(request.bits_per_key)},
@@ -255,7 +255,7 @@ nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
 }
 
 nlohmann::ordered_json as_json(const lsm_question& question, const lsm_answer& answer) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["request"] = {{"keys", question.keys},
                     {"levels", question.levels},
                     {"size_ratio", question.size_ratio},

@@ -146,7 +146,9 @@ const verb remove_verb = {
         "An error or a signal before that leaves it as it was. "
         "While one process changes it, others that want to are refused.",
     .examples = remove_parts::examples,
-    .exit_codes = "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was",
+    .exit_codes =
+        "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was, unless the line "
+        "says that it is in place",
     .run = remove_parts::run,
 };
 

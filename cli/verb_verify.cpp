@@ -19,7 +19,7 @@ namespace bloomery::cli {
 namespace verify_parts {
 
 nlohmann::ordered_json as_json(const findings& found, const opened_filter& opened) {
-  nlohmann::ordered_json out;
+  auto out = nlohmann::ordered_json::object();
   out["filter"] = opened.name;
   out["format"] = opened.form->name;
   out["kind"] = opened.filter.info().name;
