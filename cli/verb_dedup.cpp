@@ -1,11 +1,15 @@
 // bloomery dedup: first occurrences, in order.
 #include <fmt/core.h>
 #include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <cstring>
+#include <new>
 #include <vector>
 
 #include "cli/build_request.hpp"
@@ -40,6 +44,9 @@ outcome<void> check_options(const options& given) {
   if (auto fine = both(flag::counts, flag::state, "--counts counts one run: leave --state out"); !fine) return fine;
   if (given.has(flag::fpr) && !given.has(flag::approx)) {
     return fail_usage("-p is a share of mistakes and dedup makes none: give --approx as well, or leave -p out");
+  }
+  if (given.has(flag::capacity) && !given.has(flag::approx)) {
+    return fail_usage("-n is the size of a filter and dedup needs none: give --approx as well, or leave -n out");
   }
   const auto memory = given.count(flag::memory);
   if (memory && !given.has(flag::approx) && *memory < least_memory_bytes) {
@@ -106,27 +113,33 @@ outcome<std::optional<dedup_tally>> run_mapped(const options& given, const hashe
   return std::optional(dedup_tally{dedup.lines(), dedup.different()});
 }
 
-outcome<dedup_tally> run_exact(const options& given, const hasher& hash, digest_stream& stream, dedup_lines& sink) {
-  dedup_settings settings{.mode = mode_of(given), .hash = hash, .folder = spill_folder(given)};
-  settings.background = stream.reader().jobs() > 1;
-  constexpr std::uint64_t largest_window = std::uint64_t{40} << 20U;
-  allot_memory(given, largest_window, settings);
+// The engine, and what it goes on from. The state outlives the engine, which has its file.
+struct exact_run {
   std::optional<dedup_state> state;
   std::unique_ptr<exact_dedup> dedup;
-  if (given.has(flag::state)) {
-    auto opened = dedup_state::open(std::string(given.text(flag::state)));
-    if (!opened) return failed(opened.error());
-    state.emplace(std::move(*opened));
-    auto known = state->load(hash);
-    if (!known) return failed(known.error());
-    dedup = exact_dedup::resume(settings, sink, std::move(*known));
-  } else {
+};
+
+outcome<exact_run> start_exact(const options& given, const dedup_settings& settings, dedup_lines& sink) {
+  exact_run run;
+  if (!given.has(flag::state)) {
     auto made = exact_dedup::make(settings, sink);
     if (!made) return failed(made.error());
-    dedup = std::move(*made);
+    run.dedup = std::move(*made);
+    return run;
   }
+  auto opened = dedup_state::open(std::string(given.text(flag::state)));
+  if (!opened) return failed(opened.error());
+  run.state.emplace(std::move(*opened));
+  auto known = run.state->load(settings.hash);
+  if (!known) return failed(known.error());
+  run.dedup = exact_dedup::resume(settings, sink, std::move(*known));
+  return run;
+}
+
+// All lines of the input into the engine; how many there were.
+outcome<std::uint64_t> add_lines(const options& given, digest_stream& stream, exact_dedup& dedup, dedup_lines& sink) {
   progress line(given, "reading", stream.reader().total_bytes());
-  dedup_tally so_far;
+  std::uint64_t lines = 0;
   std::vector<dedup_entry> entries;
   outcome<bool> more = true;
   while ((more = stream.next()) && *more) {
@@ -134,32 +147,39 @@ outcome<dedup_tally> run_exact(const options& given, const hasher& hash, digest_
     if (auto written = sink.write_header(stream.reader()); !written) return failed(written.error());
     const auto records = stream.records();
     for (std::size_t i = 0; i < records.size(); ++i) {
-      entries.push_back({stream.keys()[i], records.text(i), so_far.lines++});
+      entries.push_back({stream.keys()[i], records.text(i), lines++});
     }
-    if (auto added = dedup->add(entries, stream.narrow()); !added) return failed(added.error());
+    if (auto added = dedup.add(entries, stream.narrow()); !added) return failed(added.error());
     // Lines that come together are checked together, which is several times faster.
     constexpr std::chrono::milliseconds patience{20};
     if (stream.chunk().waited && stream.is_idle_for(patience)) {
-      if (auto flushed = dedup->flush(); !flushed) return failed(flushed.error());
+      if (auto flushed = dedup.flush(); !flushed) return failed(flushed.error());
     }
-    line.update(stream.reader().bytes_taken(), so_far.lines);
+    line.update(stream.reader().bytes_taken(), lines);
   }
   line.finish();
-  if (!more) {
-    // Lines before the input broke are printed, but a state does not remember them.
-    if (auto flushed = dedup->flush(); !flushed) return failed(flushed.error());
-    return failed(more.error());
-  }
-  if (auto written = sink.write_header(stream.reader()); !written) return failed(written.error());
-  if (auto finished = dedup->finish(); !finished) return failed(finished.error());
-  if (state) {
-    if (auto kept = state->commit(dedup->store()); !kept) return failed(kept.error());
-  }
-  so_far.different = dedup->different();
-  return so_far;
+  if (more) return lines;
+  // Lines before the input broke are printed, but a state does not remember them.
+  if (auto flushed = dedup.flush(); !flushed) return failed(flushed.error());
+  return failed(more.error());
 }
 
-outcome<dedup_tally> run_mode(const options& given, dedup_lines& sink) {
+outcome<void> run_exact(const options& given, const hasher& hash, digest_stream& stream, dedup_lines& sink) {
+  dedup_settings settings{.mode = mode_of(given), .hash = hash, .folder = spill_folder(given)};
+  settings.background = stream.reader().jobs() > 1;
+  constexpr std::uint64_t largest_window = std::uint64_t{40} << 20U;
+  allot_memory(given, largest_window, settings);
+  auto run = start_exact(given, settings, sink);
+  if (!run) return failed(run.error());
+  const auto lines = add_lines(given, stream, *run->dedup, sink);
+  if (!lines) return failed(lines.error());
+  if (auto written = sink.write_header(stream.reader()); !written) return failed(written.error());
+  if (auto finished = run->dedup->finish(); !finished) return failed(finished.error());
+  if (auto written = finish_output(given, {*lines, run->dedup->different()}); !written) return written;
+  return run->state ? run->state->commit(run->dedup->store()) : outcome<void>{};
+}
+
+outcome<void> run_mode(const options& given, dedup_lines& sink) {
   if (given.has(flag::approx)) return run_approx_dedup(given, sink);
   auto hash = unpredictable_hash();
   if (given.has(flag::hash) || given.has(flag::seed) || given.has(flag::key_file)) {
@@ -172,21 +192,16 @@ outcome<dedup_tally> run_mode(const options& given, dedup_lines& sink) {
   if (!stream) return failed(stream.error());
   const auto done = run_mapped(given, *hash, stream->reader(), sink);
   if (!done) return failed(done.error());
-  return *done ? outcome<dedup_tally>(**done) : run_exact(given, *hash, *stream, sink);
+  return *done ? finish_output(given, **done) : run_exact(given, *hash, *stream, sink);
 }
 
 outcome<int> run(const options& given) {
   if (auto fine = check_options(given); !fine) return failed(fine.error());
   dedup_lines sink(mode_of(given), given.has(flag::null) ? '\0' : '\n', given.has(flag::json));
-  const auto done = run_mode(given, sink);
-  if (!done) return failed(done.error());
-  if (given.has(flag::json)) {
-    output out;
-    out.write_json({{"lines", done->lines},
-                    {given.has(flag::state) ? "new" : "different", done->different},
-                    {"repetitions", done->lines - done->different},
-                    {"exact", !given.has(flag::approx)}});
-    if (auto flushed = out.flush(); !flushed) return failed(flushed.error());
+  try {
+    if (auto done = run_mode(given, sink); !done) return failed(done.error());
+  } catch (const std::bad_alloc&) {
+    return fail_text("the system refused memory: give less of it with --mem");
   }
   return 0;
 }
@@ -200,6 +215,33 @@ constexpr std::array examples = {
 };
 
 }  // namespace dedup_parts
+
+outcome<void> finish_output(const options& given, const dedup_tally& done) {
+  const bool approx = given.has(flag::approx);
+  const bool has_state = given.has(flag::state);
+  if (given.has(flag::json)) {
+    // By hand: an object of the JSON library takes memory to be destroyed, and ends the program where that is refused.
+    std::string report =
+        fmt::format("{{\n  \"lines\": {},\n  \"{}\": {},\n  \"repetitions\": {},\n  \"exact\": {}", done.lines,
+                    has_state ? "new" : "different", done.different, done.lines - done.different, !approx);
+    if (approx) {
+      report.append(fmt::format(",\n  \"target_fpr\": {},\n  \"fpr_now\": {}", done.target_fpr, done.fpr_now));
+    }
+    output out;
+    out.write(report);
+    out.write("\n}\n");
+    if (auto flushed = out.flush(); !flushed) return flushed;
+  }
+  struct stat status {};
+  if (!has_state || fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return {};
+  int synced = -1;
+  do {
+    synced = fsync(STDOUT_FILENO);
+  } while (synced != 0 && errno == EINTR);
+  // A file system that cannot do that says so.
+  if (synced == 0 || errno == EINVAL || errno == ENOTSUP) return {};
+  return fail_file("standard output", fmt::format("cannot write: {}", std::strerror(errno)));
+}
 
 const verb dedup_verb = {
     .name = "dedup",
@@ -221,11 +263,14 @@ const verb dedup_verb = {
         "more than --mem (by default half of the memory that is free) the rest waits there and is printed at the end, "
         "still in order.\n\n"
         "--approx remembers lines in a filter instead, about 10 bits each. A share of at most -p of the new lines is "
-        "then taken for known ones and lost; nothing is printed twice. Without -n, files are counted first and from a "
-        "pipe filters are chained.\n\n"
+        "then taken for known ones and lost; nothing is printed twice. With more lines than -n, filters are added, and "
+        "all together keep -p; where they would need more than --mem, the run ends with an error. Without -n, files "
+        "are counted first.\n\n"
         "--state FILE continues where the last run with FILE ended. An exact state holds the lines themselves and has "
-        "its own format; with --approx it is an ordinary filter. A run that fails or is stopped leaves the state as it "
-        "was, so what it printed will be printed again.",
+        "its own format; with --approx it is an ordinary filter, of kind scalable, which grows. An ordinary filter of "
+        "another kind can be continued until it is full; the next new line is an error. The state is changed last, "
+        "when all output has been written (and is on the disk, where standard output is a file): a run that fails or "
+        "is stopped leaves the state as it was, so what it printed will be printed again.",
     .examples = dedup_parts::examples,
     .exit_codes = "0: done; 2: error",
     .run = dedup_parts::run,

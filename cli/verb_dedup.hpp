@@ -55,7 +55,14 @@ class dedup_lines final : public dedup_sink {
 struct dedup_tally {
   std::uint64_t lines = 0;
   std::uint64_t different = 0;
+  // Of --approx.
+  double target_fpr = 0;
+  double fpr_now = 0;
 };
+
+// The end of the output, and what --json prints. A state is changed behind it: then standard output, where it is a file,
+// is on the disk when this returns, because what a state knows is never printed again.
+outcome<void> finish_output(const options& given, const dedup_tally& done);
 
 // All lines of the input, with digests of 64 bits.
 inline outcome<digest_stream> open_lines(const options& given, const hasher& hash) {
@@ -65,6 +72,6 @@ inline outcome<digest_stream> open_lines(const options& given, const hasher& has
   return digest_stream(std::move(*reader), hash, 64);
 }
 
-outcome<dedup_tally> run_approx_dedup(const options& given, dedup_lines& sink);
+outcome<void> run_approx_dedup(const options& given, dedup_lines& sink);
 
 }  // namespace bloomery::cli

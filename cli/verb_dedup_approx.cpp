@@ -2,6 +2,9 @@
 #include <fmt/core.h>
 #include <sys/stat.h>
 
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <optional>
 #include <vector>
 
@@ -9,7 +12,6 @@
 #include "cli/dedup_approx.hpp"
 #include "cli/filter_edit.hpp"
 #include "cli/filter_output.hpp"
-#include "cli/messages.hpp"
 #include "cli/progress.hpp"
 #include "cli/shards.hpp"
 #include "cli/verb_dedup.hpp"
@@ -17,19 +19,32 @@
 namespace bloomery::cli {
 namespace {
 
-bool is_there(const std::string& path) {
+constexpr double default_target_fpr = 0.01;
+// Any number of lines at a kept rate, in one file.
+constexpr std::string_view new_state_kind = "scalable";
+
+outcome<bool> state_is_there(const std::string& path) {
   struct stat status {};
-  return stat(path.c_str(), &status) == 0;
+  if (stat(path.c_str(), &status) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  return fail_file(path, fmt::format("cannot open: {}", std::strerror(errno)));
 }
 
-struct approx_start {
+struct approx_run {
   hasher hash;
-  std::optional<any_filter> filter;  // none: a chain
-  std::string new_state;             // the file to be made at the end; "" where there is one, or none is asked for
-  std::optional<filter_edit> state;  // the file to be changed; its filter has gone to `filter` meanwhile
+  std::optional<seen_filter> seen{};
+  std::optional<seen_filter> reported{};  // of --repeated: what has been printed
+  std::string new_state{};                // the file to be made at the end; "" where there is one, or none is asked for
+  std::optional<filter_edit> state{};     // the file to be changed; its filter has gone to `seen` meanwhile
 };
 
-outcome<approx_start> continue_state(const options& given, const std::string& path) {
+// With --repeated there are two filters, and they share what --mem allows.
+std::optional<std::uint64_t> ceiling_of(const options& given) {
+  const auto ceiling = given.count(flag::memory);
+  return ceiling && given.has(flag::repeated) ? *ceiling / 2 : ceiling;
+}
+
+outcome<void> continue_state(const options& given, const std::string& path, approx_run& run) {
   if (given.has(flag::capacity) || given.has(flag::fpr) || given.has(flag::hash) || given.has(flag::seed)) {
     return fail_usage(fmt::format("{} has its own size, rate and hash: leave -n, -p, --hash and --seed out", path));
   }
@@ -37,133 +52,176 @@ outcome<approx_start> continue_state(const options& given, const std::string& pa
   if (!edit) return failed(edit.error());
   const auto hash = edit->hash(given);
   if (!hash) return failed(hash.error());
+  run.hash = *hash;
   any_filter filter = std::move(edit->filter());
-  return approx_start{*hash, std::move(filter), {}, std::move(*edit)};
-}
-
-outcome<approx_start> start_approx(const options& given) {
-  const std::string path(given.text(flag::state));
-  const auto shards = shards_at(path);
-  if (!shards) return failed(shards.error());
-  if (!path.empty() && (*shards != 0 || is_there(path))) return continue_state(given, path);
-  const auto request = build_request::from(given);
-  if (!request) return failed(request.error());
-  approx_start start{request->hash(), {}, {}, {}};
-  if (!path.empty()) {
-    if (!request->keys()) {
-      return fail_usage("--approx --state: give -n, the number of different lines that the state will hold one day");
-    }
-    start.new_state = path;
-  }
-  std::optional<std::uint64_t> keys = request->keys();
-  const auto probe = key_reader::make(given, given.operands(), request->hash());
-  if (!probe) return failed(probe.error());
-  if (!keys && probe->all_regular()) {
-    auto stream = open_lines(given, request->hash());
-    if (!stream) return failed(stream.error());
-    progress line(given, "counting", stream->reader().total_bytes());
-    outcome<bool> more = true;
-    while ((more = stream->next()) && *more)
-      line.update(stream->reader().bytes_taken(), stream->reader().records_read());
-    if (!more) return failed(more.error());
-    keys = std::max<std::uint64_t>(1, stream->reader().records_read());
-  }
-  if (!keys) return start;
-  auto filter = request->make(*keys);
-  if (!filter) return failed(filter.error());
-  start.filter = std::move(*filter);
-  return start;
-}
-
-// What was seen is remembered: in the file that was continued, or in a new one.
-outcome<void> keep_state(const options& given, approx_start& start, any_filter& seen) {
-  const std::string name = start.state ? start.state->name() : start.new_state;
-  if (name.empty()) return {};
-  const auto stats = seen.stats();
-  if (!stats) return fail_error(stats.error());
-  const std::string overfull = overfull_text(seen, *stats);
-  if (start.state) {
-    start.state->filter() = std::move(seen);
-    if (auto saved = start.state->save(); !saved) return saved;
-  } else if (auto saved = seen.save(name.c_str()); !saved) {
-    return fail_file(name, saved.error());
-  }
-  if (!overfull.empty()) warn(given, fmt::format("{} {}", name, overfull));
+  run.state.emplace(std::move(*edit));
+  auto seen = seen_filter::over(std::move(filter), path, run.hash, ceiling_of(given));
+  if (!seen) return failed(seen.error());
+  run.seen.emplace(std::move(*seen));
   return {};
 }
 
-// A chain, or a second filter of the same size for what has been printed.
-outcome<seen_filter> make_seen(const options& given, const hasher& hash, std::optional<any_filter> filter) {
-  if (filter) return seen_filter(std::move(*filter), hash);
-  constexpr double default_fpr = 0.01;
-  return seen_filter::growing(given.real(flag::fpr).value_or(default_fpr), hash, given.count(flag::memory));
+outcome<void> begin_state(const options& given, const std::string& path, const build_request& request,
+                          approx_run& run) {
+  if (!request.keys()) {
+    return fail_usage("--approx --state: give -n, the number of different lines that the state will hold one day");
+  }
+  const filter_params params{.keys = *request.keys(), .fpr = given.real(flag::fpr).value_or(default_target_fpr)};
+  auto filter = any_filter::make(new_state_kind, params, run.hash.spec());
+  if (!filter) return fail_parameter(filter.error());
+  auto seen = seen_filter::over(std::move(*filter), path, run.hash, ceiling_of(given));
+  if (!seen) return failed(seen.error());
+  run.seen.emplace(std::move(*seen));
+  run.new_state = path;
+  return {};
 }
 
-outcome<dedup_tally> run_approx(const options& given, approx_start start, dedup_lines& sink) {
-  std::optional<seen_filter> reported;
-  if (given.has(flag::repeated)) {
-    std::optional<any_filter> like;
-    if (start.filter) {
-      auto copy = start.filter->clone();
-      if (!copy) return fail_error(copy.error());
-      if (auto cleared = copy->clear(); !cleared) return fail_error(cleared.error());
-      like = std::move(*copy);
+// How many lines there are, where the input can be read twice.
+outcome<std::optional<std::uint64_t>> count_lines(const options& given, const hasher& hash) {
+  auto stream = open_lines(given, hash);
+  if (!stream) return failed(stream.error());
+  if (!stream->reader().all_regular()) return std::optional<std::uint64_t>{};
+  progress line(given, "counting", stream->reader().total_bytes());
+  outcome<bool> more = true;
+  while ((more = stream->next()) && *more) line.update(stream->reader().bytes_taken(), stream->reader().records_read());
+  if (!more) return failed(more.error());
+  return std::optional(std::max<std::uint64_t>(1, stream->reader().records_read()));
+}
+
+outcome<void> begin_filters(const options& given, const build_request& request, approx_run& run) {
+  seen_settings settings{
+      .hash = run.hash, .fpr = given.real(flag::fpr).value_or(default_target_fpr), .ceiling_bytes = ceiling_of(given)};
+  if (request.keys()) settings.first_capacity = *request.keys();
+  if (run.seen) {  // that of a state
+    if (run.seen->target_fpr() > 0) settings.fpr = run.seen->target_fpr();
+  } else {
+    if (!request.keys()) {
+      const auto counted = count_lines(given, run.hash);
+      if (!counted) return failed(counted.error());
+      settings.grows = !*counted;
+      settings.first_capacity = counted->value_or(settings.first_capacity);
     }
-    auto made = make_seen(given, start.hash, std::move(like));
-    if (!made) return failed(made.error());
-    reported = std::move(*made);
+    auto seen = seen_filter::make(settings);
+    if (!seen) return failed(seen.error());
+    run.seen.emplace(std::move(*seen));
   }
-  auto seen = make_seen(given, start.hash, std::move(start.filter));
-  if (!seen) return failed(seen.error());
-  auto stream = open_lines(given, start.hash);
+  if (!given.has(flag::repeated)) return {};
+  auto reported = seen_filter::make(settings);
+  if (!reported) return failed(reported.error());
+  run.reported.emplace(std::move(*reported));
+  return {};
+}
+
+outcome<approx_run> start_approx(const options& given) {
+  const std::string path(given.text(flag::state));
+  const auto shards = shards_at(path);
+  if (!shards) return failed(shards.error());
+  const outcome<bool> there = path.empty() || *shards != 0 ? outcome<bool>(*shards != 0) : state_is_there(path);
+  if (!there) return failed(there.error());
+  const auto request = build_request::from(given);
+  if (!request) return failed(request.error());
+  approx_run run{.hash = request->hash()};
+  if (*there) {
+    if (auto done = continue_state(given, path, run); !done) return failed(done.error());
+  } else if (!path.empty()) {
+    if (auto done = begin_state(given, path, *request, run); !done) return failed(done.error());
+  }
+  if (auto done = begin_filters(given, *request, run); !done) return failed(done.error());
+  return run;
+}
+
+// What was seen is remembered: in the file that was continued, or in a new one.
+outcome<void> keep_state(approx_run& run) {
+  if (run.state) {
+    run.state->filter() = std::move(run.seen->filter());
+    return run.state->save();
+  }
+  if (run.new_state.empty()) return {};
+  if (auto saved = run.seen->filter().save(run.new_state.c_str()); !saved) {
+    return fail_file(run.new_state, saved.error());
+  }
+  return {};
+}
+
+// Which records of a chunk are to be printed.
+class line_selection {
+ public:
+  explicit line_selection(approx_run& run) : run_(&run) {}
+  // The first occurrences, or with --repeated the second ones, as lines.
+  outcome<void> take(const digest_stream& stream, const dedup_lines& sink, std::string& lines) {
+    lines.clear();
+    if (auto added = run_->seen->add(stream.keys(), stream.narrow(), fresh_); !added) return added;
+    const auto records = stream.records();
+    again_.clear();
+    again_digests_.clear();
+    again_at_.clear();
+    for (std::size_t i = 0; i < records.size(); ++i) {
+      if (fresh_[i]) {
+        ++different_;
+        if (!run_->reported) sink.encode(lines, 0, 1, records.text(i));
+      } else if (run_->reported) {
+        again_.push_back(stream.keys()[i]);
+        again_digests_.push_back(stream.narrow()[i]);
+        again_at_.push_back(i);
+      }
+    }
+    if (again_.empty()) return {};
+    if (auto added = run_->reported->add(again_, again_digests_, fresh_); !added) return added;
+    for (std::size_t i = 0; i < again_.size(); ++i) {
+      if (fresh_[i]) sink.encode(lines, 0, 1, records.text(again_at_[i]));
+    }
+    return {};
+  }
+  [[nodiscard]] std::uint64_t different() const { return different_; }
+
+ private:
+  approx_run* run_;
+  std::vector<bool> fresh_;
+  std::vector<std::string_view> again_;
+  std::vector<std::uint64_t> again_digests_;
+  std::vector<std::size_t> again_at_;
+  std::uint64_t different_ = 0;
+};
+
+// All lines of the input through the filters, and what is left of them printed.
+outcome<dedup_tally> print_lines(const options& given, approx_run& run, dedup_lines& sink) {
+  auto stream = open_lines(given, run.hash);
   if (!stream) return failed(stream.error());
   progress line(given, "reading", stream->reader().total_bytes());
+  line_selection selected(run);
   dedup_tally so_far;
-  std::vector<bool> fresh;
-  std::vector<std::string_view> again;
-  std::vector<std::uint64_t> again_digests;
-  std::vector<std::size_t> again_at;
   std::string lines;
   outcome<bool> more = true;
   while ((more = stream->next()) && *more) {
     if (auto written = sink.write_header(stream->reader()); !written) return failed(written.error());
-    if (auto added = seen->add(stream->keys(), stream->narrow(), fresh); !added) return failed(added.error());
-    const auto records = stream->records();
-    lines.clear();
-    again.clear();
-    again_digests.clear();
-    again_at.clear();
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      so_far.different += fresh[i] ? 1 : 0;
-      if (fresh[i] && !reported) sink.encode(lines, 0, 1, records.text(i));
-      if (fresh[i] || !reported) continue;
-      again.push_back(stream->keys()[i]);
-      again_digests.push_back(stream->narrow()[i]);
-      again_at.push_back(i);
-    }
-    if (reported) {
-      if (auto added = reported->add(again, again_digests, fresh); !added) return failed(added.error());
-      for (std::size_t i = 0; i < again.size(); ++i) {
-        if (fresh[i]) sink.encode(lines, 0, 1, records.text(again_at[i]));
-      }
-    }
+    const auto taken = selected.take(*stream, sink, lines);
+    if (!taken) return failed(taken.error());
     if (auto written = sink.write(lines); !written) return failed(written.error());
-    so_far.lines += records.size();
+    so_far.lines += stream->records().size();
     line.update(stream->reader().bytes_taken(), so_far.lines);
   }
   line.finish();
   if (!more) return failed(more.error());
   if (auto written = sink.write_header(stream->reader()); !written) return failed(written.error());
-  if (auto kept = keep_state(given, start, seen->filter()); !kept) return failed(kept.error());
+  so_far.different = selected.different();
   return so_far;
 }
 
 }  // namespace
 
-outcome<dedup_tally> run_approx_dedup(const options& given, dedup_lines& sink) {
-  auto start = start_approx(given);
-  if (!start) return failed(start.error());
-  return run_approx(given, std::move(*start), sink);
+outcome<void> run_approx_dedup(const options& given, dedup_lines& sink) {
+  auto run = start_approx(given);
+  if (!run) return failed(run.error());
+  auto done = print_lines(given, *run, sink);
+  if (!done) return failed(done.error());
+  if (given.has(flag::json)) {
+    const auto fpr = run->seen->fpr_now();
+    if (!fpr) return failed(fpr.error());
+    done->target_fpr = run->seen->target_fpr();
+    done->fpr_now = *fpr;
+  }
+  if (auto written = finish_output(given, *done); !written) return written;
+  return keep_state(*run);
 }
 
 }  // namespace bloomery::cli
