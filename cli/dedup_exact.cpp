@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <new>
+#include <system_error>
 
 #include "cli/dedup_merge.hpp"
 #include "cli/numbers.hpp"
@@ -28,6 +28,7 @@ void exact_dedup::window::clear() {
   suspects.clear();
   wrong.clear();
   trouble.reset();
+  thrown = nullptr;
   written = false;
 }
 
@@ -128,10 +129,14 @@ outcome<void> exact_dedup::turn() {
   filling_.clear();
   checking_is_due_ = true;
   if (settings_.background) {
-    checker_ = std::thread([this] { check(checking_); });
-  } else {
-    check(checking_);
+    try {
+      checker_ = std::thread([this] { check(checking_); });
+      return {};
+    } catch (const std::system_error&) {
+      // The system gives no more threads: this one does the work.
+    }
   }
+  check(checking_);
   return {};
 }
 
@@ -147,8 +152,9 @@ void exact_dedup::check(window& of) {
     if (settings_.mode != dedup_mode::first || !of.wrong.empty()) return;
     of.written = true;
     if (auto written = sink_->write(of.out); !written) of.trouble = written.error();
-  } catch (const std::bad_alloc&) {
-    of.trouble = problem{"the system refused memory: give less of it with --mem"};
+  } catch (...) {
+    // Thrown again where it can be caught: in the caller's thread. A text would need memory that there may not be.
+    of.thrown = std::current_exception();
   }
 }
 
@@ -156,6 +162,7 @@ outcome<void> exact_dedup::settle() {
   if (!checking_is_due_) return {};
   if (checker_.joinable()) checker_.join();
   checking_is_due_ = false;
+  if (checking_.thrown != nullptr) std::rethrow_exception(checking_.thrown);
   if (checking_.trouble) return failed(*checking_.trouble);
   if (checking_.written) return {};
   return settings_.mode == dedup_mode::first ? settle_first(checking_) : settle_again(checking_);

@@ -23,6 +23,7 @@
 
 #include <bloomery/hash/hasher.hpp>
 #include <cstdint>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -100,6 +101,7 @@ class exact_dedup {
     std::vector<suspect> suspects;  // in input order
     std::vector<std::uint32_t> wrong;
     std::optional<problem> trouble;
+    std::exception_ptr thrown;  // by the thread that checked it
     bool written = false;
     void clear();
     [[nodiscard]] std::string_view key(std::size_t index) const;

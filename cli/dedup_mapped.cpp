@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 #include <limits>
-#include <new>
+#include <system_error>
 #include <tuple>
 
 #include "cli/line_ends.hpp"
@@ -71,6 +71,7 @@ bool mapped_dedup::cut_window() {
   now_.used = 0;
   now_.begin = position_;
   now_.trouble.reset();
+  now_.thrown = nullptr;
   while (position_ < now_.begin + wanted && file_ < input_->files().size()) {
     const mapped_files::stretch& file = input_->files()[file_];
     if (position_ == file.end) {
@@ -251,6 +252,7 @@ void mapped_dedup::decide_rest() {
 
 outcome<void> mapped_dedup::await_printer() {
   if (printer_thread_.joinable()) printer_thread_.join();
+  if (printed_.thrown != nullptr) std::rethrow_exception(printed_.thrown);
   if (printed_.trouble) return failed(*printed_.trouble);
   return {};
 }
@@ -261,16 +263,21 @@ outcome<void> mapped_dedup::print_window() {
   const auto print = [this] {
     try {
       if (auto done = print_lines(printed_); !done) printed_.trouble = done.error();
-    } catch (const std::bad_alloc&) {
-      printed_.trouble = problem{"the system refused memory: give less of it with --mem"};
+    } catch (...) {
+      // Thrown again where it can be caught: in the caller's thread. A text would need memory that there may not be.
+      printed_.thrown = std::current_exception();
     }
   };
-  if (settings_.jobs == 1) {
-    print();
-    return await_printer();
+  if (settings_.jobs > 1) {
+    try {
+      printer_thread_ = std::thread(print);
+      return {};
+    } catch (const std::system_error&) {
+      // The system gives no more threads: this one prints.
+    }
   }
-  printer_thread_ = std::thread(print);
-  return {};
+  print();
+  return await_printer();
 }
 
 // Copied, not written from the file's own pages: a page that is lost meanwhile would look like a fault of the output.

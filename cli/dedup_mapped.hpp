@@ -19,6 +19,7 @@
 
 #include <bloomery/hash/hasher.hpp>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -84,6 +85,7 @@ class mapped_dedup {
     std::uint64_t begin = 0;
     std::uint64_t lines = 0;
     std::optional<problem> trouble;
+    std::exception_ptr thrown;  // by the thread that printed it
   };
   struct suspect {
     std::uint32_t chunk = 0;

@@ -15,7 +15,10 @@ namespace {
 
 // Without a name from the start where the file system can do that.
 int open_nameless(const std::string& folder) {
-  const int descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  int descriptor = -1;
+  do {
+    descriptor = open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+  } while (descriptor < 0 && errno == EINTR);
   if (descriptor >= 0 || (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)) return descriptor;
   std::string name = folder + "/bloomery-XXXXXX";
   const int named = mkostemp(name.data(), O_CLOEXEC);
@@ -29,6 +32,30 @@ std::string spill_folder(const options& given) {
   if (given.has(flag::temp_dir)) return std::string(given.text(flag::temp_dir));
   const char* const set = std::getenv("TMPDIR");
   return set != nullptr && *set != '\0' ? set : "/tmp";
+}
+
+bool write_at(int descriptor, std::string_view bytes, std::uint64_t offset) {
+  while (!bytes.empty()) {
+    const ssize_t written = pwrite(descriptor, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (written < 0 && errno == EINTR) continue;
+    if (written == 0) errno = ENOSPC;
+    if (written <= 0) return false;
+    offset += static_cast<std::uint64_t>(written);
+    bytes.remove_prefix(static_cast<std::size_t>(written));
+  }
+  return true;
+}
+
+std::optional<std::size_t> read_at(int descriptor, std::span<char> to, std::uint64_t offset) {
+  std::size_t read = 0;
+  while (read < to.size()) {
+    const ssize_t got = pread(descriptor, to.data() + read, to.size() - read, static_cast<off_t>(offset + read));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return {};
+    if (got == 0) break;
+    read += static_cast<std::size_t>(got);
+  }
+  return read;
 }
 
 outcome<spill_file> spill_file::make(const std::string& folder) {
@@ -72,17 +99,11 @@ spill_file::~spill_file() {
 }
 
 outcome<void> spill_file::write_out(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t written = pwrite(descriptor_, bytes.data(), bytes.size(), static_cast<off_t>(start_ + flushed_));
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) {
-      return fail_file(name_, fmt::format("cannot write: {}: more room is needed there, or another folder "
-                                          "(--temp-dir)",
-                                          std::strerror(written < 0 ? errno : ENOSPC)));
-    }
-    flushed_ += static_cast<std::uint64_t>(written);
-    bytes.remove_prefix(static_cast<std::size_t>(written));
+  if (!write_at(descriptor_, bytes, start_ + flushed_)) {
+    return fail_file(name_, fmt::format("cannot write: {}: more room is needed there, or another folder (--temp-dir)",
+                                        std::strerror(errno)));
   }
+  flushed_ += bytes.size();
   return {};
 }
 
@@ -97,23 +118,16 @@ outcome<void> spill_file::append(std::string_view bytes) {
 
 outcome<void> spill_file::flush() {
   if (pending_.empty()) return {};
-  auto written = write_out(pending_);
+  if (auto written = write_out(pending_); !written) return written;
   pending_.clear();
-  return written;
+  return {};
 }
 
 outcome<void> spill_file::read(std::uint64_t offset, std::span<char> to) const {
-  while (!to.empty()) {
-    const ssize_t got = pread(descriptor_, to.data(), to.size(), static_cast<off_t>(start_ + offset));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) {
-      return fail_file(name_, fmt::format("cannot read what was written: {}",
-                                          got < 0 ? std::strerror(errno) : "the file has become shorter"));
-    }
-    offset += static_cast<std::uint64_t>(got);
-    to = to.subspan(static_cast<std::size_t>(got));
-  }
-  return {};
+  const auto got = read_at(descriptor_, to, start_ + offset);
+  if (got && *got == to.size()) return {};
+  return fail_file(name_, fmt::format("cannot read what was written: {}",
+                                      got ? "the file has become shorter" : std::strerror(errno)));
 }
 
 outcome<void> spill_reader::need(std::uint64_t size) {

@@ -10,7 +10,9 @@
 // Numbers in spills are varints: 7 bits a byte, the lowest first.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -22,6 +24,11 @@ namespace bloomery::cli {
 
 // The folder in which spills are made.
 std::string spill_folder(const options& given);
+
+// All of the bytes, or all up to the end of the file, at an offset: calls that are interrupted or move a part only are
+// continued. What the system refuses leaves its errno.
+bool write_at(int descriptor, std::string_view bytes, std::uint64_t offset);
+std::optional<std::size_t> read_at(int descriptor, std::span<char> to, std::uint64_t offset);
 
 class spill_file {
  public:
