@@ -18,6 +18,7 @@
 #include "cli/numbers.hpp"
 #include "cli/shards.hpp"
 #include "cli/sizes.hpp"
+#include "cli/text.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -224,6 +225,14 @@ unsigned build_request::widest_bits() const {
       fpr_ ? *fpr_ : (bits_per_key_ ? std::exp2(-*bits_per_key_) : (ceiling_bytes_ ? 1e-12 : default_fpr));
   const bool takes_wide = kind_->wide_digests || (compact_ != nullptr && compact_->wide_digests);
   return takes_wide && hash_.is_wide() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64 ? 128 : 64;
+}
+
+std::optional<build_request> build_request::as_set() const {
+  const auto modes = words_in(kind_->modes);
+  if (!mode_.empty() || std::find(modes.begin(), modes.end(), set_mode) == modes.end()) return {};
+  build_request set = *this;
+  set.mode_ = set_mode;
+  return set;
 }
 
 outcome<void> build_request::check_ceiling(const sized_kind& sized) const {

@@ -38,6 +38,17 @@ class build_request {
   [[nodiscard]] bool built_at_once() const { return kind_->built_at_once; }
   // Whether it takes keys to exclude as well.
   [[nodiscard]] bool excludes() const { return kind_->excludes; }
+  // Whether an insert can be refused although there are no more keys than the filter was made for.
+  [[nodiscard]] bool may_be_full() const { return kind_->cell_copies != 0; }
+  // Whether copies of a key take room of their own, so that a filter of as many different keys can be full.
+  [[nodiscard]] bool stores_copies() const { return may_be_full() && mode_ != set_mode; }
+  // The number of keys to size for, so that so many different ones among all that were read find room with their copies.
+  [[nodiscard]] std::uint64_t keys_with_copies(std::uint64_t different, std::uint64_t read) const {
+    return stores_copies() && read > different ? different + (read - different) / kind_->cell_copies : different;
+  }
+  // The same with equal keys stored once; none where the kind cannot do that, or the mode was chosen by the caller.
+  [[nodiscard]] std::optional<build_request> as_set() const;
+  [[nodiscard]] const kind_info& kind() const { return *kind_; }
   // The widest digests that the filter may take: beside 64 bits, to count them by, these are kept until the keys are
   // counted.
   [[nodiscard]] unsigned widest_bits() const;
@@ -68,6 +79,7 @@ class build_request {
   [[nodiscard]] outcome<any_filter> folded(any_filter filter, std::uint64_t keys) const;
 
  private:
+  static constexpr std::string_view set_mode = "set";
   struct sized_kind {
     const kind_info* kind = nullptr;
     filter_params params;

@@ -25,16 +25,16 @@ outcome<digest_stream> open_keys(const options& given, const build_request& requ
 }
 
 template <class Digest>
-outcome<void> insert(built& into, std::span<const Digest> digests) {
+result<void> insert(built& into, std::span<const Digest> digests) {
   const auto changed = into.filter.insert(digests);
-  if (!changed) return fail_error(changed.error());
+  if (!changed) return fail(changed.error());
   into.keys_read += digests.size();
   into.keys_inserted += *changed;
   return {};
 }
 
-// Keys straight from the input into a filter whose size is known.
-outcome<built> build_direct(const options& given, const build_request& request, any_filter filter) {
+// Keys straight from the input into a filter whose size is known. What the filter refuses is in `why`, too.
+outcome<built> build_direct(const options& given, const build_request& request, any_filter filter, error& why) {
   built made{std::move(filter)};
   auto stream = open_keys(given, request, made.filter.digest_bits());
   if (!stream) return failed(stream.error());
@@ -44,7 +44,10 @@ outcome<built> build_direct(const options& given, const build_request& request, 
     if (!more) return failed(more.error());
     if (!*more) return made;
     auto done = with_digests(stream->chunk(), stream->digest_bits(), [&](auto all) { return insert(made, all); });
-    if (!done) return failed(done.error());
+    if (!done) {
+      why = done.error();
+      return fail_error(why);
+    }
     line.update(stream->reader().bytes_taken(), made.keys_read);
   }
 }
@@ -78,15 +81,13 @@ class collector {
       drop_piles();
     }
     line.finish();
-    auto filter = request_.make(keys(), limit_bytes_ - std::min(limit_bytes_, pile_bytes()));
-    if (!filter) return failed(filter.error());
-    note(given_, fmt::format("sized for {}", keys_text()));
-    return counted(only_counts ? build_direct(given_, request_, std::move(*filter))
-                               : build_from_pile(std::move(*filter)));
+    return counted(build_counted(only_counts));
   }
 
  private:
   [[nodiscard]] std::uint64_t keys() const { return std::max<std::uint64_t>(1, counter_.at_most()); }
+  // What the filter is sized for.
+  [[nodiscard]] std::uint64_t wanted_keys() const { return request_.keys_with_copies(keys(), counter_.added()); }
   [[nodiscard]] std::uint64_t pile_bytes() const {
     return narrow_.size_bytes() + wide_.size_bytes() + widest_.size_bytes();
   }
@@ -115,7 +116,7 @@ class collector {
     if (taken <= checked_bytes_ + checked_bytes_ / 16) return true;
     checked_bytes_ = taken;
     if (request_.memory_decides()) return true;  // the filter takes what is left
-    const auto filter_bytes = request_.memory_for(keys());
+    const auto filter_bytes = request_.memory_for(wanted_keys());
     return !filter_bytes || taken + *filter_bytes <= limit_bytes_;  // what cannot be had at all is said in the end
   }
 
@@ -135,26 +136,82 @@ class collector {
                        with_commas(read), counter_.is_exact() ? "" : " (estimated, 1 % added)");
   }
 
+  // Blocks are dropped as they are done with, unless the filter may be full and the next one needs them.
   template <class Digest>
-  static outcome<void> insert_pile(built& made, digest_pile<Digest>& pile) {
+  result<void> insert_pile(built& made, digest_pile<Digest>& pile) const {
+    const bool keeps = request_.may_be_full();
     for (std::size_t i = 0; i < pile.blocks(); ++i) {
       if (auto done = insert(made, pile.block(i)); !done) return done;
-      pile.drop(i);
+      if (!keeps) pile.drop(i);
     }
-    pile.clear();
+    if (!keeps) pile.clear();
     return {};
   }
-  outcome<void> insert_piles(built& made) {
+  result<void> insert_piles(built& made) {
     const unsigned bits = made.filter.digest_bits();
     return bits == 256   ? insert_pile(made, widest_)
            : bits == 128 ? insert_pile(made, wide_)
                          : insert_pile(made, narrow_);
   }
 
-  outcome<built> build_from_pile(any_filter filter) {
-    built made{std::move(filter)};
-    if (auto done = insert_piles(made); !done) return failed(done.error());
+  // A filter for so many keys, from what waits or from the files. What it refuses is in `why`, too.
+  outcome<built> build_for(std::uint64_t wanted, bool read_again, error& why) {
+    auto filter = request_.make(wanted, limit_bytes_ - std::min(limit_bytes_, pile_bytes()));
+    if (!filter) return failed(filter.error());
+    if (read_again) return build_direct(given_, request_, std::move(*filter), why);
+    built made{std::move(*filter)};
+    if (auto done = insert_piles(made); !done) {
+      why = done.error();
+      return fail_error(why);
+    }
     return made;
+  }
+
+  // Fixed-capacity kinds can be full although they are sized for all keys: copies of a key crowd the few places that it
+  // has, and some layouts fill less than others. Then a larger filter is made, and where that does not help, a set.
+  outcome<built> build_counted(bool read_again) {
+    constexpr unsigned most_steps = 3;  // of a quarter each: twice the size
+    const bool can_repeat = read_again || request_.may_be_full();
+    const bool has_copies = counter_.different() < counter_.added();
+    std::optional<build_request> set =
+        can_repeat && has_copies && request_.stores_copies() ? request_.as_set() : std::nullopt;
+    std::uint64_t wanted = wanted_keys();
+    unsigned step = 0;
+    bool is_set = false;
+    while (true) {
+      error why{};
+      auto made = build_for(wanted, read_again, why);
+      if (made) {
+        note(given_, sized_text(wanted));
+        if (is_set) warn_of_set();
+        return made;
+      }
+      if (why.code == errc::full && can_repeat && step < most_steps) {
+        ++step;
+        wanted += wanted / 4 + 1;
+      } else if (set && !is_set) {
+        request_ = *set;
+        is_set = true;
+        step = 0;
+        wanted = keys();
+      } else {
+        return made;
+      }
+    }
+  }
+
+  void warn_of_set() const {
+    warn(given_,
+         fmt::format("kind {} has no room for all copies of these keys: each key is stored once, in mode set, and "
+                     "none can be removed; give --mode set if that will do, or --kind counting",
+                     request_.kind().name));
+  }
+
+  [[nodiscard]] std::string sized_text(std::uint64_t wanted) const {
+    if (wanted == keys()) return fmt::format("sized for {}", keys_text());
+    const std::string_view why =
+        counter_.different() < counter_.added() ? "with room for copies" : "to find room for all";
+    return fmt::format("sized for {}, {}: {}", number_of(wanted, "key"), why, keys_text());
   }
 
   // From a pipe that cannot be read again: into the largest filter there may be, and then folded.
@@ -163,7 +220,7 @@ class collector {
     if (!filter && !request_.memory_for(keys())) return refuse_all(stream);
     if (!filter) return keys_do_not_fit();
     built made{std::move(*filter)};
-    if (auto done = insert_piles(made); !done) return failed(done.error());
+    if (auto done = insert_piles(made); !done) return fail_error(done.error());
     drop_piles();
     while (true) {
       const auto more = stream.next();
@@ -171,7 +228,7 @@ class collector {
       if (!*more) break;
       counter_.add(stream.narrow());
       auto done = with_digests(stream.chunk(), made.filter.digest_bits(), [&](auto all) { return insert(made, all); });
-      if (!done) return failed(done.error());
+      if (!done) return fail_error(done.error());
       line.update(stream.reader().bytes_taken(), made.keys_read);
     }
     line.finish();
@@ -229,7 +286,7 @@ class collector {
   }
 
   const options& given_;
-  const build_request& request_;
+  build_request request_;
   unsigned extra_bits_;  // of the digests that are kept beside those of 64 bits
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t checked_bytes_ = 0;
@@ -246,7 +303,12 @@ outcome<built> build_filter(const options& given, const build_request& request) 
   if (request.needs_count()) return collector(given, request).run();
   auto filter = request.make(request.first_keys());
   if (!filter) return failed(filter.error());
-  return build_direct(given, request, std::move(*filter));
+  error why{};
+  auto made = build_direct(given, request, std::move(*filter), why);
+  if (!made && why.code == errc::full && request.stores_copies()) {
+    return fail_text(made.error().text + "; copies of a key take room, too, unless --mode set stores them once");
+  }
+  return made;
 }
 
 }  // namespace bloomery::cli

@@ -8,6 +8,9 @@
 // more than all of that. Where this is not enough, files are read a second time, and from a pipe the largest filter
 // that may be had is filled and then folded to the smallest that keeps the promise.
 //
+// In fixed-capacity kinds that count, copies of a key take room: the filter is sized for them, too, made larger when it is
+// full all the same, and where no size would do (a key comes more often than it has places) made a set, with a warning.
+//
 // Kinds that are built at once: build_at_once.hpp.
 #pragma once
 

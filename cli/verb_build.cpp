@@ -213,6 +213,8 @@ const verb build_verb = {
         "The keys wait in memory as 8 bytes each. "
         "Where that would be too much, files are read twice, "
         "and a pipe fills the largest filter that memory allows, which is then folded down.\n\n"
+        "Copies of keys take no room, but in kinds cuckoo and dleft, which count them: without -n there is room for them, "
+        "too, and where a key comes too often, each is stored once, in mode set, with a warning.\n\n"
         "The false-positive rate is 1 % if neither -p nor --bits-per-key nor --mem says otherwise. "
         "--mem is a ceiling: alone, it gives the best rate that fits; with a rate that does not fit, "
         "build refuses and says which would. "

@@ -31,6 +31,7 @@ struct kind_info {
   bool integer_keys = false;     // digests are the keys themselves (hash `identity`)
   bool wide_digests = false;     // can take 128-bit digests
   unsigned cell_bits = 1;        // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
+  unsigned cell_copies = 0;      // copies of a key in one cell, where further ones take another; 0: copies take no room
   bool expires = false;          // forgets its oldest keys
   bool may_lose = false;         // after its first removal it may call a key absent that is there; see `losing`
   std::string_view layouts{};    // as given to --layout, the usual one first, [what may follow a name]; if several

@@ -140,6 +140,7 @@ class cuckoo {
       .summary = "fingerprints in two buckets: erases at the size of a Bloom filter; can be full",
       .lines = "2",
       .cell_bits = 8,
+      .cell_copies = 1,
       .layouts = "window[:BITS] slots4[:BITS] slots2[:BITS] sorted[:BITS] redis[:SLOTS]",
       .modes = "multiset set"};
 

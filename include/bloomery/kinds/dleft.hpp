@@ -83,6 +83,7 @@ class dleft {
       .summary = "cells in the emptiest of four buckets: erases and counts, and moves nothing; can be full",
       .lines = "4",
       .cell_bits = 8,
+      .cell_copies = 3,
       .modes = "multiset set"};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
