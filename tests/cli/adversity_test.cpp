@@ -110,8 +110,9 @@ TEST_F(Adversity, ADamagedChunkIsSaidByAllThatReadIt) {
     std::string bytes = whole;
     bytes[at] = static_cast<char>(bytes[at] ^ 4);
     write("bad", bytes);
-    for (const char* command : {"query bad good", "info bad", "verify bad --keys good", "add bad keys",
-                                "merge -o new bad", "merge -o new good bad", "merge -o new --intersect good bad"}) {
+    for (const char* command :
+         {"query --no-decompress bad good", "info bad", "verify --no-decompress bad --keys good", "add bad keys",
+          "merge -o new bad", "merge -o new good bad", "merge -o new --intersect good bad"}) {
       expect_refused(command, "bloomery: bad: is damaged in chunk ");
     }
   }
