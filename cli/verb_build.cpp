@@ -170,7 +170,7 @@ outcome<int> run(const options& given) {
   if (auto saved = save_filter(given, made->filter); !saved) return failed(saved.error());
   warn_if_overfull(given, *request, *made, *stats);
   if (const std::string text = delivered_advice(*stats); !text.empty()) {
-    warn(given, fmt::format("{}: {}", given.text(flag::output), text));
+    advise(given, fmt::format("{}: {}", given.text(flag::output), text));
   }
   if (const std::string text = packing_text(given, *made, *stats); !text.empty()) note(given, text);
   if (given.has(flag::json)) {
@@ -213,7 +213,8 @@ const verb build_verb = {
         "The keys wait in memory as 8 bytes each. "
         "Where that would be too much, files are read twice, "
         "and a pipe fills the largest filter that memory allows, which is then folded down.\n\n"
-        "Copies of keys take no room, but in kinds cuckoo and dleft, which count them: without -n there is room for them, "
+        "Copies of keys take no room, but in kinds cuckoo and dleft, which count them: without -n there is room for "
+        "them, "
         "too, and where a key comes too often, each is stored once, in mode set, with a warning.\n\n"
         "The false-positive rate is 1 % if neither -p nor --bits-per-key nor --mem says otherwise. "
         "--mem is a ceiling: alone, it gives the best rate that fits; with a rate that does not fit, "

@@ -12,7 +12,7 @@
 //         std::uint64_t next() noexcept;                   // below bits.value()
 //       };
 //       static std::uint64_t byte_of(std::uint64_t bit);   // low_bits_first or big_endian_words
-//       static digest sample(std::uint64_t i);             // only where small filters match more often than a formula says
+//       static digest sample(std::uint64_t i);             // only where not every digest can be the hash of a key
 //       static constexpr auto steps = progression::wraps_64;   // only where the probes are a + i b modulo the bits
 //     };
 //
@@ -305,11 +305,20 @@ result<filter_stats> foreign_bloom<Rule>::stats() const noexcept {
   if constexpr (requires { Rule::steps; }) {
     stats.fpr_now = double_hashing(stats.estimated_keys, shape_.bits, shape_.hashes, Rule::steps).fpr(stats.fill);
   }
-  if constexpr (requires { Rule::sample(std::uint64_t{0}); }) {
+  if constexpr (!requires { Rule::steps; }) {
     if (shape_.size_bytes <= sampled_bytes) stats.fpr_now = measured_rate(stats.fpr_now);
   }
   carried_.tell(stats);
   return stats;
+}
+
+// Digests of keys by chance.
+inline std::uint64_t sampled(std::uint64_t i, std::uint64_t /*like*/) noexcept { return mix64(i); }
+inline digest128 sampled(std::uint64_t i, const digest128& /*like*/) noexcept {
+  return {mix64(2 * i), mix64(2 * i + 1)};
+}
+inline digest256 sampled(std::uint64_t i, const digest256& /*like*/) noexcept {
+  return {{mix64(4 * i), mix64(4 * i + 1), mix64(4 * i + 2), mix64(4 * i + 3)}};
 }
 
 // What keys by chance say of a rate that is too low, surely: by more than four times what it varies by.
@@ -320,7 +329,13 @@ double foreign_bloom<Rule>::measured_rate(double formula) const noexcept {
   for (std::uint64_t at = 0; at < samples; at += group) {
     std::array<digest, group> digests{};
     std::array<std::uint64_t, 1> mask{};
-    for (std::size_t i = 0; i < group; ++i) digests[i] = Rule::sample(at + i);
+    for (std::size_t i = 0; i < group; ++i) {
+      if constexpr (requires { Rule::sample(at); }) {
+        digests[i] = Rule::sample(at + i);
+      } else {
+        digests[i] = sampled(at + i, digest{});
+      }
+    }
     ask_all(digests, mask);
     found += static_cast<std::uint64_t>(std::popcount(mask[0]));
   }

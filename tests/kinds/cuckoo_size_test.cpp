@@ -225,8 +225,19 @@ TEST(Cuckoo, AnyBytesAreSafeToAskAndToChange) {
         for (std::uint64_t bit = 0; bit < used; ++bit) {
           if (pattern == 0 || random() % 8 != 0) bytes->data()[bit / 8] |= static_cast<std::byte>(1U << (bit % 8));
         }
+        const auto mapped = cuckoo::view(shape, bytes->bytes());
+        ASSERT_TRUE(mapped) << describe(mapped.error()).c_str();
+        for (int i = 0; i < 300; ++i) {
+          const std::uint64_t digest = random();
+          static_cast<void>(mapped->may_contain(digest));
+          static_cast<void>(mapped->count(digest));
+        }
         auto filter = cuckoo::adopt(shape, std::move(*bytes));
-        ASSERT_TRUE(filter) << describe(filter.error()).c_str();
+        if (!filter) {  // no insert makes such slots, so that they cannot be changed either
+          EXPECT_EQ(filter.error().code, errc::bad_field) << describe(filter.error()).c_str();
+          EXPECT_EQ(layout, "window");
+          continue;
+        }
         for (int i = 0; i < 300; ++i) {
           const std::uint64_t digest = random();
           static_cast<void>(filter->may_contain(digest));
