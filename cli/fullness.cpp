@@ -25,6 +25,8 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   fullness out;
   out.keys = std::max(stats.keys.keys, static_cast<std::uint64_t>(estimated + 0.5));
   out.taken = out.keys;
+  // An intersection is fuller than its keys make it. Within the capacity, hardly an insert is missed by what is counted.
+  if (!stats.keys.exact && stats.cells.cells != 0 && estimated <= capacity) out.keys = stats.keys.keys;
   if (kind.expires) {  // what is too much is forgotten, and what was counted may be
     out.keys = static_cast<std::uint64_t>(estimated + 0.5);
     return out;

@@ -256,6 +256,10 @@ std::string keys_text(const report& of) {
   if (of.kind().expires) {
     return fmt::format("{} inserted since it was made (while they were not in it)", with_commas(of.stats.keys.keys));
   }
+  if (!of.stats.keys.exact && static_cast<double>(of.full.keys) < 0.9 * of.stats.estimated_keys) {
+    return fmt::format("about {}, and as full as one with {}, as an intersection is", with_commas(of.full.keys),
+                       estimate);
+  }
   if (!of.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
   return fmt::format("{} counted (inserts of keys that were not in it{}), {} estimated from the fill",
                      with_commas(of.stats.keys.keys),

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -28,6 +29,7 @@ struct merged {
   const formats::format* form = nullptr;  // of the first
   std::vector<std::string> names{};
   std::vector<std::uint64_t> factors{};  // by which each was folded; 1: not at all
+  std::optional<overlap> common{};       // of an intersection: its keys, where that is not known exactly
 
   // For messages about what is there before the next one.
   [[nodiscard]] std::string name() const { return names.size() == 1 ? names.front() : "the filters before it"; }
@@ -106,8 +108,28 @@ failed refuse_shapes(const std::string& name, const any_filter& one, const std::
   return fail_text(std::move(text));
 }
 
-result<void> combine(const options& given, any_filter& into, const any_filter& other) {
-  if (given.has(flag::intersect)) return into.intersect(other);
+// Of more than two filters the number is an upper bound (core/overlap.hpp), and so is that of any of them.
+overlap least(const std::optional<overlap>& before, const overlap& now) {
+  if (!before) return now;
+  return {.keys = std::min(before->keys, now.keys), .low = 0, .high = std::min(before->high, now.high)};
+}
+
+result<void> intersect(merged& so_far, any_filter& into, const any_filter& other) {
+  const auto ours = into.stats();
+  if (!ours) return fail(ours.error());
+  const auto theirs = other.stats();
+  if (!theirs) return fail(theirs.error());
+  if (auto done = into.intersect(other); !done) return done;
+  const auto both = into.stats();
+  if (!both) return fail(both.error());
+  if (both->cells.cells != 0) {
+    so_far.common = least(so_far.common, estimate_overlap(both->cells, ours->fill, theirs->fill, both->fill));
+  }
+  return {};
+}
+
+result<void> combine(const options& given, merged& so_far, any_filter& into, const any_filter& other) {
+  if (given.has(flag::intersect)) return intersect(so_far, into, other);
   return into.merge(other, given.has(flag::any_rate) ? merge_rate::any : merge_rate::as_promised);
 }
 
@@ -132,7 +154,7 @@ outcome<void> join_folded(const options& given, merged& so_far, const opened_fil
   }
   any_filter& into = their_factor == 1 ? *theirs : *ours;
   any_filter& from = their_factor == 1 ? *ours : *theirs;
-  if (auto done = combine(given, into, from); !done) return refuse(so_far, *ours, next, *theirs, done.error());
+  if (auto done = combine(given, so_far, into, from); !done) return refuse(so_far, *ours, next, *theirs, done.error());
   const auto stats = into.stats();
   if (!stats) return fail_error(stats.error());
   if (stats->fpr_now > useless_fpr) return refuse_sizes(so_far, next);
@@ -158,7 +180,7 @@ outcome<void> join(const options& given, merged& so_far, const opened_filter& ne
   if (ours != theirs && ours != 0 && theirs != 0 && is_same_form(so_far.filter, next.filter)) {
     return join_folded(given, so_far, next);
   }
-  if (auto done = combine(given, so_far.filter, next.filter); !done) {
+  if (auto done = combine(given, so_far, so_far.filter, next.filter); !done) {
     return refuse(so_far, so_far.filter, next, next.filter, done.error());
   }
   so_far.names.push_back(next.name);
@@ -192,15 +214,34 @@ outcome<merged> merge_all(const options& given) {
   return std::move(*so_far);
 }
 
+struct whole_overlap {
+  std::uint64_t keys, low, high;
+  explicit whole_overlap(const overlap& of)
+      : keys(static_cast<std::uint64_t>(of.keys + 0.5)),
+        low(static_cast<std::uint64_t>(of.low)),
+        high(static_cast<std::uint64_t>(std::ceil(std::min(of.high, static_cast<double>(max_keys))))) {}
+};
+
+// "about 1,010 keys (872 to 1,149)"
+std::string keys_text(const merged& made, const filter_stats& stats) {
+  if (!made.common) {
+    return fmt::format("{}{}", made.filter.info().exact ? "" : "about ",
+                       number_of(fullness_of(made.filter.info(), stats).keys, "key"));
+  }
+  const whole_overlap common(*made.common);
+  if (made.names.size() > 2) return fmt::format("at most about {}", number_of(common.high, "key"));
+  return fmt::format("about {} ({} to {})", number_of(common.keys, "key"), with_commas(common.low),
+                     with_commas(common.high));
+}
+
 std::string summary(const options& given, const merged& made, const filter_stats& stats) {
   const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
   const unsigned shards = made.filter.shards();
-  std::string out = fmt::format(
-      "{}: {} of {}, {}{}, {}{}, {}", given.text(flag::output), given.has(flag::intersect) ? "intersection" : "union",
-      number_of(made.names.size(), "filter"), made.filter.info().name,
-      shards == 0 ? std::string() : fmt::format(" in {}", number_of(shards, "shard")),
-      made.filter.info().exact ? "" : "about ", number_of(fullness_of(made.filter.info(), stats).keys, "key"),
-      exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
+  std::string out = fmt::format("{}: {} of {}, {}{}, {}, {}", given.text(flag::output),
+                                given.has(flag::intersect) ? "intersection" : "union",
+                                number_of(made.names.size(), "filter"), made.filter.info().name,
+                                shards == 0 ? std::string() : fmt::format(" in {}", number_of(shards, "shard")),
+                                keys_text(made, stats), exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   if (!made.filter.info().exact) {
     out.append(
         fmt::format("; fill {}; FPR now {}, {}", percent(stats.fill), percent(stats.fpr_now), promise_text(stats)));
@@ -220,7 +261,14 @@ nlohmann::ordered_json as_json(const options& given, const merged& made, const f
   out["format"] = output_format(given, kept_format(*made.form)).name;
   out["kind"] = made.filter.info().name;
   if (made.filter.shards() != 0) out["shards"] = made.filter.shards();
-  out["keys"] = fullness_of(made.filter.info(), stats).keys;
+  if (made.common) {
+    const whole_overlap common(*made.common);
+    out["keys"] = common.keys;
+    out["keys_low"] = common.low;
+    out["keys_high"] = common.high;
+  } else {
+    out["keys"] = fullness_of(made.filter.info(), stats).keys;
+  }
   out["keys_exact"] = made.filter.info().exact;
   out["capacity_keys"] = capacity_of(made.filter, stats);
   out["file_bytes"] = size_of_file(given.text(flag::output));
@@ -301,7 +349,9 @@ const verb merge_verb = {
     .usage = "-o FILE [OPTIONS] FILTERS",
     .description =
         "Writes the union of the filters to FILE: it finds every key of each of them. "
-        "With --intersect it finds every key that is in all of them, and fewer others than each. "
+        "With --intersect it finds every key that is in all of them, and fewer others than each; "
+        "how many there are is estimated, with an interval that holds the true number in 95 of 100 cases "
+        "(of more than two filters, an upper bound). "
         "The filters must be of one kind and built with one hash, seed and secret key.\n\n"
         "Filters of kinds that fold may differ in size: "
         "the larger ones are folded, to the largest size that divides the sizes of all. "

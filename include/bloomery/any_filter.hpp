@@ -38,6 +38,7 @@ struct filter_stats {
   double fpr_now = 0;
   double delivered_fpr = 0;  // by a layout that is another product's, when it is full; 0: as promised
   std::uint64_t memory_bytes = 0;
+  cell_shape cells{};                        // where keys are estimated from the fill: for estimate_overlap
   std::optional<std::uint64_t> saturated{};  // counters that are stuck; only for kinds that have such
   std::optional<window_state> window{};      // what is covered; only for kinds that expire
   std::optional<loss_state> loss{};          // what removals cost; only for kinds that may lose keys

@@ -38,6 +38,10 @@ filter_stats stats_of(const K& filter) noexcept {
                      .fpr_now = filter.fpr_now(),
                      .memory_bytes = filter.memory_bytes()};
   if constexpr (requires { filter.delivered_fpr(); }) stats.delivered_fpr = filter.delivered_fpr();
+  if constexpr (requires {
+                  { filter.cells() } -> std::same_as<cell_shape>;
+                })
+    stats.cells = filter.cells();
   if constexpr (saturating<K>) stats.saturated = filter.saturated();
   if constexpr (expiring<K>) stats.window = filter.window_now();
   if constexpr (losing<K>) stats.loss = filter.loss_now();

@@ -161,6 +161,7 @@ inline result<filter_stats> in_shards::stats() const noexcept {
     all.fpr_now += one->fpr_now / shards();
     all.delivered_fpr += one->delivered_fpr / shards();
     all.memory_bytes += one->memory_bytes;
+    all.cells = {all.cells.cells + one->cells.cells, one->cells.hashes, all.cells.blocks + one->cells.blocks};
     if (one->saturated) all.saturated = all.saturated.value_or(0) + *one->saturated;
     if (one->loss) all.loss = joined(all.loss.value_or(loss_state{}), *one->loss, shards());
     if (!one->window) continue;

@@ -154,8 +154,9 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     const auto& from = static_cast<const foreign_bloom&>(other);
     if (auto can = check_geometry(from); !can) return can;
     const auto to = writable();
+    const double ours = fill(set_bits());
     for (std::size_t i = 0; i < to.size(); ++i) to[i] &= from.bits()[i];
-    carried_.recount(estimated_keys(set_bits()));
+    carried_.recount(estimate_overlap(cells(), ours, fill(from.set_bits()), fill(set_bits())).keys);
     return {};
   }
   [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t /*factor*/) const noexcept override {
@@ -247,6 +248,10 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     for (std::uint64_t bit = shape_.bits; bit < shape_.size_bytes * 8; ++bit) set -= test(all.data(), bit) ? 1 : 0;
     return set;
   }
+  [[nodiscard]] cell_shape cells() const noexcept { return {.cells = shape_.bits, .hashes = shape_.hashes}; }
+  [[nodiscard]] double fill(std::uint64_t set) const noexcept {
+    return shape_.bits == 0 ? 1.0 : static_cast<double>(set) / static_cast<double>(shape_.bits);
+  }
   [[nodiscard]] double estimated_keys(std::uint64_t set) const noexcept {
     if (shape_.hashes == 0) return 0;
     const auto m = static_cast<double>(shape_.bits);
@@ -299,7 +304,8 @@ result<filter_stats> foreign_bloom<Rule>::stats() const noexcept {
   const std::uint64_t set = set_bits();
   filter_stats stats;
   stats.estimated_keys = estimated_keys(set);
-  stats.fill = shape_.bits == 0 ? 1.0 : static_cast<double>(set) / static_cast<double>(shape_.bits);
+  stats.fill = fill(set);
+  stats.cells = cells();
   stats.fpr_now = std::pow(stats.fill, static_cast<double>(shape_.hashes));
   stats.memory_bytes = shape_.size_bytes;
   if constexpr (requires { Rule::steps; }) {

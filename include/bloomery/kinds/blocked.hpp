@@ -108,6 +108,7 @@ class blocked {
   [[nodiscard]] block_layout layout() const noexcept { return layout_; }
   [[nodiscard]] std::uint64_t blocks() const noexcept { return blocks_; }
   [[nodiscard]] std::uint64_t bits() const noexcept { return blocks_ * model().block_bits(); }
+  [[nodiscard]] cell_shape cells() const noexcept { return {.cells = bits(), .hashes = hashes_, .blocks = blocks_}; }
   [[nodiscard]] unsigned hashes() const noexcept { return hashes_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
   [[nodiscard]] double fill() const noexcept;  // share of set bits; reads the whole array
@@ -293,8 +294,10 @@ inline result<void> blocked::merge(const blocked& other) noexcept {
 
 inline result<void> blocked::intersect(const blocked& other) noexcept {
   if (auto same = check_same(other); !same) return same;
+  const double ours = fill();
   store_.intersect(other.store_);
-  estimate_count();
+  keys_ = static_cast<std::uint64_t>(estimate_overlap(cells(), ours, other.fill(), fill()).keys + 0.5);
+  keys_exact_ = false;
   return {};
 }
 

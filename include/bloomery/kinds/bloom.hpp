@@ -115,6 +115,7 @@ class bloom {
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
   [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
+  [[nodiscard]] cell_shape cells() const noexcept { return {.cells = bits_, .hashes = hashes_}; }
   [[nodiscard]] unsigned hashes() const noexcept { return hashes_; }
   [[nodiscard]] unsigned digest_bits() const noexcept { return digest_bits_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
@@ -275,8 +276,10 @@ inline result<void> bloom::merge(const bloom& other) noexcept {
 
 inline result<void> bloom::intersect(const bloom& other) noexcept {
   if (auto same = check_same(other); !same) return same;
+  const double ours = fill();
   store_.intersect(other.store_);
-  estimate_count();
+  keys_ = static_cast<std::uint64_t>(estimate_overlap(cells(), ours, other.fill(), fill()).keys + 0.5);
+  keys_exact_ = false;
   return {};
 }
 

@@ -11,6 +11,7 @@
 #include <bit>
 #include <bloomery/core/buffer.hpp>
 #include <bloomery/core/clock.hpp>
+#include <bloomery/core/overlap.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/sizing.hpp>

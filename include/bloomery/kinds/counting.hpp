@@ -114,7 +114,12 @@ class counting {
   }
 
   result<void> merge(const counting& other) noexcept { return combine(other, kernels::add_counters); }
-  result<void> intersect(const counting& other) noexcept { return combine(other, kernels::least_counters); }
+  result<void> intersect(const counting& other) noexcept {
+    const double ours = fill();
+    if (auto done = combine(other, kernels::least_counters); !done) return done;
+    keys_ = static_cast<std::uint64_t>(estimate_overlap(cells(), ours, other.fill(), fill()).keys + 0.5);
+    return {};
+  }
   [[nodiscard]] result<counting> fold(std::uint64_t factor) const noexcept;
   [[nodiscard]] std::uint64_t fold_units() const noexcept { return size_; }
   void clear() noexcept {
@@ -131,6 +136,9 @@ class counting {
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
   [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
   [[nodiscard]] counter_layout layout() const noexcept { return layout_; }
+  [[nodiscard]] cell_shape cells() const noexcept {
+    return {.cells = counters(), .hashes = hashes_, .blocks = is_spread() ? 0 : size_};
+  }
   [[nodiscard]] std::uint64_t counters() const noexcept {
     return is_spread() ? size_ : size_ * kernels::counters_a_line;
   }

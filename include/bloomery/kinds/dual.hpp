@@ -110,6 +110,7 @@ class dual {
   // The price of the removals: see loss_state in kinds/concept.hpp. Reads the removal filter.
   [[nodiscard]] loss_state loss_now() const noexcept;
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
+  [[nodiscard]] cell_shape cells() const noexcept { return adds_.cells(); }
   [[nodiscard]] double fill() const noexcept { return adds_.fill(); }  // of the add filter; reads all of it
   [[nodiscard]] double estimated_keys() const noexcept;
   [[nodiscard]] double fpr_now() const noexcept;
@@ -319,7 +320,10 @@ inline result<void> dual::intersect(const dual& other) noexcept {
     if (!other.list_.contains(digest)) list_.erase(digest);
   });
   returned_ = list_.used();
-  estimate_count();
+  const double removed = has_removals() ? removals_.estimated_keys() : 0.0;
+  const double left = static_cast<double>(adds_.keys().keys + returned_) - removed;
+  keys_ = left > 0 ? static_cast<std::uint64_t>(left + 0.5) : 0;
+  keys_exact_ = false;
   return {};
 }
 
