@@ -330,7 +330,11 @@ inline digest256 sampled(std::uint64_t i, const digest256& /*like*/) noexcept {
 // What keys by chance say of a rate that is too low, surely: by more than four times what it varies by.
 template <class Rule>
 double foreign_bloom<Rule>::measured_rate(double formula) const noexcept {
-  constexpr std::uint64_t samples = std::uint64_t{1} << 14U;
+  constexpr std::uint64_t most_probes = std::uint64_t{1} << 17U;  // a file may say that a key has any number of them
+  constexpr std::uint64_t most_samples = std::uint64_t{1} << 14U;
+  constexpr std::uint64_t least_samples = std::uint64_t{1} << 10U;
+  const std::uint64_t samples = std::min(most_samples, most_probes / std::max<std::uint64_t>(1, shape_.hashes));
+  if (samples < least_samples) return formula;
   std::uint64_t found = 0;
   for (std::uint64_t at = 0; at < samples; at += group) {
     std::array<digest, group> digests{};
