@@ -320,9 +320,8 @@ inline result<void> dual::intersect(const dual& other) noexcept {
     if (!other.list_.contains(digest)) list_.erase(digest);
   });
   returned_ = list_.used();
-  const double removed = has_removals() ? removals_.estimated_keys() : 0.0;
-  const double left = static_cast<double>(adds_.keys().keys + returned_) - removed;
-  keys_ = left > 0 ? static_cast<std::uint64_t>(left + 0.5) : 0;
+  const double gone = (has_removals() ? removals_.estimated_keys() : 0.0) - static_cast<double>(returned_);
+  keys_ = static_cast<std::uint64_t>(std::max(0.0, static_cast<double>(adds_.keys().keys) - gone) + 0.5);
   keys_exact_ = false;
   return {};
 }
@@ -419,8 +418,7 @@ inline result<dual> dual::over(const stored_shape& shape, bit_store store) noexc
 // What is not asked because its count is 0 has to be empty, so that it is not found there later. Each removal that was counted
 // set a bit, so that the count cannot overflow to 0 either.
 inline result<void> dual::check_counts() const noexcept {
-  const std::uint64_t bits = removals_.set_bits();
-  const std::uint64_t count = removals_.keys().keys;
+  const auto [bits, count] = std::pair(removals_.set_bits(), removals_.keys().keys);
   if (count > bits || (count == 0 && bits != 0)) return fail(errc::bad_field, "removals", {count});
   if (list_.used() != returned_) return fail(errc::bad_field, "keys that came back", {returned_});
   return {};
@@ -428,9 +426,8 @@ inline result<void> dual::check_counts() const noexcept {
 
 inline result<dual> dual::adopt(const stored_shape& shape, aligned_buffer payload) noexcept {
   auto filter = over(shape, bit_store::adopt(std::move(payload)));
-  if (!filter) return filter;
-  if (auto good = filter->check_counts(); !good) return fail(good.error());
-  return filter;
+  const auto good = filter ? filter->check_counts() : result<void>{};
+  return good ? std::move(filter) : result<dual>(fail(good.error()));
 }
 
 inline result<dual> dual::view(const stored_shape& shape, std::span<const std::byte> payload) noexcept {
