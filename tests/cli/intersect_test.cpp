@@ -23,12 +23,13 @@ class Intersect : public tool_box {
 };
 
 TEST_F(Intersect, ReportsTheCommonKeysWithAnInterval) {
-  for (const std::vector<std::string>& how : std::vector<std::vector<std::string>>{{},
-                                                                                   {"--kind", "bloom"},
-                                                                                   {"--kind", "counting"},
-                                                                                   {"--kind", "dual"},
-                                                                                   {"--shards", "4"},
-                                                                                   {"--format", "spark"}}) {
+  for (const std::vector<std::string>& how :
+       std::vector<std::vector<std::string>>{{},
+                                             {"--kind", "bloom"},
+                                             {"--kind", "counting"},
+                                             {"--kind", "dual"},
+                                             {"--shards", "4"},
+                                             {"--format", "dcso", "-p", "0.1%"}}) {
     build_two(how);
     const auto report = json_of({"merge", "--json", "--intersect", "-o", "f", "a", "b"});
     expect_interval(report, 1000, 1000);
