@@ -245,7 +245,7 @@ TEST(DedupEngineFaults, NoFailedWriteToASpillIsForgotten) {
   const auto handler = signal(SIGXFSZ, SIG_IGN);
   std::vector<std::string> wrong;
   int failures = 0;
-  for (const rlim_t limit : {0, 1000, 4000, 8000, 9000, 10000, 12000, 100000}) {
+  for (const rlim_t limit : {0U, 1000U, 4000U, 8000U, 9000U, 10000U, 12000U, 100000U}) {
     const struct rlimit small { limit, before.rlim_max };
     failing_sink sink(0);
     setrlimit(RLIMIT_FSIZE, &small);

@@ -35,8 +35,8 @@ TEST_F(Warnings, MakeTheExitCodeOneWithStrictAndTheOutputIsThere) {
   EXPECT_EQ(run({"query", "-c", "g"}, numbers(1, 2000)).out, "2000\n");
   expect_warning(run({"merge", "-q", "--strict", "-o", "h", "g"}), 1, "h: holds about ");
   EXPECT_TRUE(exists("h"));
-  const auto json = json_of({"build", "--json", "--strict", "-o", "i", "-n", "10"}, numbers(1, 2000));
-  EXPECT_EQ(json["keys_read"], 2000);  // the report is complete, too
+  const auto built = json_of({"build", "--json", "--strict", "-o", "i", "-n", "10"}, numbers(1, 2000));
+  EXPECT_EQ(built["keys_read"], 2000);  // the report is complete, too
 }
 
 TEST_F(Warnings, OfRemovalsComeWithQuietAndStrictToo) {
