@@ -9,7 +9,7 @@
 
 #include <bit>
 #include <bloomery/core/buffer.hpp>
-#include <bloomery/kernels/blocked_dispatch.hpp>
+#include <bloomery/kernels/blocked/dispatch.hpp>
 #include <cstring>
 #include <vector>
 

@@ -8,7 +8,7 @@
 
 #include <bloomery/filter.hpp>
 #include <bloomery/kinds.hpp>
-#include <bloomery/parallel.hpp>
+#include <bloomery/wrappers/parallel.hpp>
 #include <memory>
 #include <optional>
 #include <span>

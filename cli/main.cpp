@@ -11,12 +11,12 @@
 #include <string_view>
 #include <system_error>
 
-#include "cli/in_place.hpp"
-#include "cli/messages.hpp"
-#include "cli/output.hpp"
-#include "cli/signals.hpp"
-#include "cli/standard_streams.hpp"
-#include "cli/verb.hpp"
+#include "cli/filters/in_place.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/signals.hpp"
+#include "cli/terminal/standard_streams.hpp"
+#include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
 namespace {

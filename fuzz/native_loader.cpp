@@ -4,9 +4,9 @@
 // right, so that the fuzzer gets to what lies behind them. Whatever loads must then behave: answer, be saved, and load
 // again as the same filter.
 #include <bloomery/core/bytes.hpp>
-#include <bloomery/file/load.hpp>
-#include <bloomery/file/save.hpp>
 #include <bloomery/kinds.hpp>
+#include <bloomery/native/load.hpp>
+#include <bloomery/native/save.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

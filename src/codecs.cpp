@@ -1,9 +1,9 @@
-// codecs.cpp: zstd and gzip for file/codec.hpp. The only place that knows the two libraries.
+// codecs.cpp: zstd and gzip for native/codec.hpp. The only place that knows the two libraries.
 #include <zlib.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 #include <array>
-#include <bloomery/file/codec.hpp>
+#include <bloomery/native/codec.hpp>
 #include <utility>
 
 namespace bloomery {

@@ -17,11 +17,11 @@
 #pragma once
 
 #include <bloomery/core/type_list.hpp>
-#include <bloomery/file/load.hpp>
-#include <bloomery/file/mapped.hpp>
-#include <bloomery/file/save.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/kinds/concept.hpp>
+#include <bloomery/native/load.hpp>
+#include <bloomery/native/save.hpp>
+#include <bloomery/posix/mapped.hpp>
 #include <memory>
 #include <new>
 #include <optional>
@@ -50,7 +50,7 @@ class any_filter;
 
 namespace detail {
 
-// What stands behind any_filter: see any_filter_model.hpp, any_shards_model.hpp for several of them together, and
+// What stands behind any_filter: see any_filter_model.hpp, wrappers/any_shards_model.hpp for several of them together, and
 // formats.hpp for filters of other products.
 struct filter_model {
   filter_model() = default;
@@ -118,7 +118,7 @@ class any_filter {
                                   unsigned threads = 0) noexcept;
   template <filter_kind K>
   static result<any_filter> own(K filter, const hash_spec& hash) noexcept;
-  // What is no kind of ours, or several filters: see formats.hpp and any_shards.hpp.
+  // What is no kind of ours, or several filters: see formats.hpp and wrappers/any_shards.hpp.
   static any_filter adopt(std::unique_ptr<detail::filter_model> model, const hash_spec& hash) noexcept {
     return {std::move(model), hash};
   }
@@ -142,7 +142,7 @@ class any_filter {
   [[nodiscard]] stored_shape shape() const noexcept { return self_->shape(); }
   [[nodiscard]] named_values describe() const noexcept { return self_->describe(); }
   [[nodiscard]] bool is_mapped() const noexcept { return self_->is_mapped(); }
-  // Of a filter in shards (any_shards.hpp), each of which is a filter of its own; 0: this one is in one piece.
+  // Of a filter in shards (wrappers/any_shards.hpp), each of which is a filter of its own; 0: this one is in one piece.
   [[nodiscard]] unsigned shards() const noexcept { return self_->shards(); }
   [[nodiscard]] const any_filter& shard(unsigned index) const noexcept { return *self_->shard(index); }
   [[nodiscard]] result<filter_stats> stats() const noexcept { return self_->stats(); }

@@ -11,16 +11,16 @@
 //     bool maybe = seen->may_contain("alice");
 #pragma once
 
-#include <bloomery/adaptive.hpp>
 #include <bloomery/any_filter.hpp>
-#include <bloomery/any_shards.hpp>
 #include <bloomery/filter.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kinds.hpp>
-#include <bloomery/parallel.hpp>
-#include <bloomery/sharded.hpp>
 #include <bloomery/version.hpp>
+#include <bloomery/wrappers/adaptive.hpp>
+#include <bloomery/wrappers/any_shards.hpp>
+#include <bloomery/wrappers/parallel.hpp>
+#include <bloomery/wrappers/sharded.hpp>
 
 namespace bloomery {
 

@@ -29,14 +29,14 @@
 //     writer.insert("alice");
 #pragma once
 
-#include <bloomery/file/load.hpp>
-#include <bloomery/file/save.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
-#include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/hash/vector/digest_batch.hpp>
 #include <bloomery/kinds/batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/concurrent.hpp>
+#include <bloomery/native/load.hpp>
+#include <bloomery/native/save.hpp>
 
 namespace bloomery {
 

@@ -14,7 +14,7 @@
 // A file of another product becomes an any_filter: its bits, that product's probe rule and that product's hash. It is
 // asked, filled, merged and counted as every other filter, but it is saved in a format of its own: a native file would
 // say that one of our kinds had set the bits. `format` is one line of the list; `list()` gives them all, `native` and
-// `text` (file/text.hpp) first.
+// `text` (native/text.hpp) first.
 //
 // Detection. A format says of the first bytes and the size of a file whether it can be one of its own: by a signature,
 // or because every size in its header fits the size of the file exactly. Two that fit are an error that names both;
@@ -27,13 +27,13 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/any_filter.hpp>
-#include <bloomery/file/codec.hpp>
-#include <bloomery/file/foreign.hpp>
-#include <bloomery/file/input.hpp>
-#include <bloomery/file/load.hpp>
-#include <bloomery/file/mapping.hpp>
-#include <bloomery/file/output.hpp>
-#include <bloomery/file/save.hpp>
+#include <bloomery/native/codec.hpp>
+#include <bloomery/native/foreign.hpp>
+#include <bloomery/native/load.hpp>
+#include <bloomery/native/save.hpp>
+#include <bloomery/posix/input.hpp>
+#include <bloomery/posix/mapping.hpp>
+#include <bloomery/posix/output.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -4,7 +4,7 @@
 
 #include <array>
 #include <bloomery/core/result.hpp>
-#include <bloomery/file/sink.hpp>
+#include <bloomery/native/sink.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>

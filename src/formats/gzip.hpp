@@ -2,8 +2,8 @@
 // file, so the front is unpacked first, and the rest only when the sizes in it can be true.
 #pragma once
 
-#include <bloomery/file/input.hpp>
-#include <bloomery/file/sink.hpp>
+#include <bloomery/native/sink.hpp>
+#include <bloomery/posix/input.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

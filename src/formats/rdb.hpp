@@ -11,7 +11,7 @@
 #include <array>
 #include <bit>
 #include <bloomery/core/bytes.hpp>
-#include <bloomery/file/sink.hpp>
+#include <bloomery/native/sink.hpp>
 #include <charconv>
 #include <optional>
 

@@ -12,7 +12,7 @@
 #include <bloomery/formats.hpp>
 #include <bloomery/hash/murmur2.hpp>
 #include <bloomery/hash/murmur64a.hpp>
-#include <bloomery/kinds/redis_link.hpp>
+#include <bloomery/kinds/scalable/redis_sub_filter.hpp>
 #include <cmath>
 #include <memory>
 

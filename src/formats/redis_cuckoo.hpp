@@ -15,7 +15,7 @@
 #include <bloomery/core/aligned_list.hpp>
 #include <bloomery/formats.hpp>
 #include <bloomery/hash/murmur64a.hpp>
-#include <bloomery/kernels/cuckoo_redis.hpp>
+#include <bloomery/kernels/cuckoo/redis.hpp>
 #include <bloomery/kinds/cuckoo.hpp>
 #include <cmath>
 #include <memory>

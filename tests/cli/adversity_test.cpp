@@ -1,6 +1,6 @@
 // Files and numbers at their worst, for every verb: one line on standard error, exit 2, nothing written.
 #include "cli/tool_box.hpp"
-#include "cli/verb.hpp"
+#include "cli/verbs/verb.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // Completions, asked of the shells themselves: what would they offer behind this line?
 #include "cli/tool_box.hpp"
-#include "cli/verb.hpp"
+#include "cli/verbs/verb.hpp"
 
 namespace {
 

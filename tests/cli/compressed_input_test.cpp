@@ -3,8 +3,8 @@
 #include <zlib.h>
 #include <zstd.h>
 
-#include "cli/byte_source.hpp"
-#include "cli/input_signature.hpp"
+#include "cli/keys/byte_source.hpp"
+#include "cli/keys/input_signature.hpp"
 #include "cli/tool_box.hpp"
 
 namespace {

@@ -2,7 +2,7 @@
 #include <cmath>
 #include <unordered_set>
 
-#include "cli/dedup_approx.hpp"
+#include "cli/dedup/approx.hpp"
 #include "cli/tool_box.hpp"
 
 namespace bloomery_test {

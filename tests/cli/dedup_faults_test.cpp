@@ -7,7 +7,7 @@
 #include <csignal>
 #include <optional>
 
-#include "cli/dedup_exact.hpp"
+#include "cli/dedup/exact.hpp"
 #include "cli/tool_box.hpp"
 
 namespace bloomery_test {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "cli/dedup_mapped.hpp"
-#include "cli/mapped_files.hpp"
+#include "cli/dedup/mapped.hpp"
+#include "cli/keys/mapped_files.hpp"
 #include "cli/tool_box.hpp"
 
 namespace bloomery_test {

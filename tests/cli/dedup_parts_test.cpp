@@ -8,9 +8,9 @@
 #include <random>
 #include <unordered_set>
 
-#include "cli/dedup_exact.hpp"
-#include "cli/dedup_state.hpp"
-#include "cli/dedup_table.hpp"
+#include "cli/dedup/exact.hpp"
+#include "cli/dedup/state.hpp"
+#include "cli/dedup/table.hpp"
 #include "cli/tool_box.hpp"
 
 namespace bloomery_test {

@@ -2,7 +2,7 @@
 #include <cctype>
 
 #include "cli/tool_box.hpp"
-#include "cli/verb.hpp"
+#include "cli/verbs/verb.hpp"
 
 namespace {
 

@@ -1,10 +1,10 @@
 // The reader by itself, with chunks so small that records straddle their edges at every offset.
 #include <bloomery/core/wide.hpp>
 
-#include "cli/digests.hpp"
-#include "cli/distinct_counter.hpp"
+#include "cli/keys/digests.hpp"
+#include "cli/keys/distinct_counter.hpp"
 #include "cli/tool_box.hpp"
-#include "cli/verb.hpp"
+#include "cli/verbs/verb.hpp"
 
 namespace {
 

@@ -1,5 +1,5 @@
 // Every end is found, whatever the length of the text and wherever it lies.
-#include "cli/line_ends.hpp"
+#include "cli/keys/line_ends.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // plan --lsm: memory shared among the levels of a log-structured store.
-#include "cli/lsm.hpp"
+#include "cli/verbs/lsm.hpp"
 
 #include <bloomery/kinds.hpp>
 #include <cmath>

@@ -2,7 +2,7 @@
 #include <bloomery/filter.hpp>
 #include <bloomery/kinds/window.hpp>
 
-#include "cli/numbers.hpp"
+#include "cli/flags/numbers.hpp"
 #include "cli/tool_box.hpp"
 
 namespace {

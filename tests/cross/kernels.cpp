@@ -2,7 +2,7 @@
 // "ok NAME" or "not ok NAME" for each instruction set that the processor has. See scripts/check_arm.
 #include <cstdio>
 
-#include "tests/kernels_check.hpp"
+#include "tests/kernels/check.hpp"
 
 int main() {
   int status = 0;

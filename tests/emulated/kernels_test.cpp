@@ -2,7 +2,7 @@
 // file. A program of its own, because the same functions are native in the others.
 #include <gtest/gtest.h>
 
-#include "kernels_check.hpp"
+#include "kernels/check.hpp"
 
 namespace {
 

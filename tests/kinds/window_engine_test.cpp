@@ -4,11 +4,11 @@
 // Rates: x of q absent keys were found. A test that says "at the level of the filter's rate" fails when a true rate at that
 // level would give such an x with a probability below one in a million.
 #include <bloomery/core/binomial.hpp>
-#include <bloomery/kinds/window_engine.hpp>
+#include <bloomery/kinds/window/engine.hpp>
 #include <deque>
 #include <random>
 
-#include "kernels_check.hpp"
+#include "kernels/check.hpp"
 #include "suites/support.hpp"
 
 namespace {
@@ -151,7 +151,7 @@ TEST(WindowEngine, IdleTimeAloneForgetsAndAQueryWritesNothing) {
   }
 }
 
-// Generations, kept exactly: what the header of kinds/window_schedule.hpp says, written down in another way.
+// Generations, kept exactly: what the header of kinds/window/schedule.hpp says, written down in another way.
 struct model {
   std::uint64_t tick_ns;
   std::uint64_t keys;

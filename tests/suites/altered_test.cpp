@@ -19,7 +19,7 @@ struct header_field {
   std::size_t offset;
   std::size_t bytes;
 };
-// file/header.hpp has the table; the kind's own numbers follow at 88.
+// native/header.hpp has the table; the kind's own numbers follow at 88.
 constexpr std::array<header_field, 14> common_fields = {{{"flags", 10, 2},
                                                          {"kind", 12, 4},
                                                          {"hash", 16, 4},

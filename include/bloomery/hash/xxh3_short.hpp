@@ -2,7 +2,7 @@
 //
 // The library behind hash/xxh3.hpp takes one key and decides on its length anew each time; a decision that the processor
 // guesses wrong costs more than the hash. An integer key is always 8 bytes and needs no decision: `integer` is the whole
-// function, inlined. For the vector code (kernels/xxh3_avx2.hpp) a value of this class holds what the seed and the
+// function, inlined. For the vector code (hash/vector/xxh3_avx2.hpp) a value of this class holds what the seed and the
 // secret contribute, computed once for a batch. The values are those of the XXH3 specification, for every seed; the
 // tests compare them with the library's.
 #pragma once

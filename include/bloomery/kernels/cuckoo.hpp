@@ -16,7 +16,7 @@
 //              and costs no rate. Two such buckets hold as much as two of 3.5 slots, and a look-up compares with four.
 //     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits for
 //              16: one bit less a slot, and some decoding.
-//     redis    RedisBloom's: see kernels/cuckoo_redis.hpp
+//     redis    RedisBloom's: see kernels/cuckoo/redis.hpp
 //
 // An insert that finds both buckets full searches for the shortest chain of moves, breadth first, before anything moves:
 // it is made whole or not at all. Everything is safe for any bytes: a damaged slot is at worst a wrong answer.
@@ -27,8 +27,8 @@
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/core/wide.hpp>
-#include <bloomery/kernels/cuckoo_sorted.hpp>
-#include <bloomery/kernels/digest_feed.hpp>
+#include <bloomery/hash/digest_feed.hpp>
+#include <bloomery/kernels/cuckoo/sorted.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -28,7 +28,7 @@
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/core/wide.hpp>
-#include <bloomery/kernels/digest_feed.hpp>
+#include <bloomery/hash/digest_feed.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>

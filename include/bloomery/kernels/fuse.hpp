@@ -17,7 +17,7 @@
 
 #include <array>
 #include <bloomery/core/bytes.hpp>
-#include <bloomery/kernels/digest_feed.hpp>
+#include <bloomery/hash/digest_feed.hpp>
 #include <cstddef>
 #include <cstdint>
 

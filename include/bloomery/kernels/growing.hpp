@@ -13,7 +13,7 @@
 // Directory two levels of such pointers. The root has 2^10 entries, or 1 while the filter is small, each a table of 2^b
 //           entries (b in the low bits of its address), each a page (its depth there).
 //
-// This code defines the answers; kernels/growing_avx2.hpp gives the same ones.
+// This code defines the answers; kernels/growing/avx2.hpp gives the same ones.
 #pragma once
 
 #include <array>

@@ -8,7 +8,7 @@
 // that it belongs to keeps it. With AVX2 that is done for four at once, hashing included. Each list needs room for all.
 #pragma once
 
-#include <bloomery/kernels/digest_batch.hpp>
+#include <bloomery/hash/vector/digest_batch.hpp>
 
 namespace bloomery::kernels {
 

@@ -17,7 +17,7 @@
 //           not the youngest generation of that slot is left over, and read as zero. The modulus is a multiple of slots.
 //
 // A query writes nothing, and may be asked for a generation ahead of all that was written. This code defines the bits;
-// kernels/window_avx2.hpp gives the same ones.
+// kernels/window/avx2.hpp gives the same ones.
 #pragma once
 
 #include <array>

@@ -9,7 +9,7 @@
 // Layouts       split64 (default): 8 lanes of 64 bits, k = 1..16, any number of blocks.
 //               split32: 8 lanes of 32 bits, k = 8, at most 2^26 blocks (2 GiB). Faster in cache with AVX2, and
 //               byte-identical to Parquet's filter over XXH64 digests; needs 6 % (at 1 %) to 19 % (at 0.01 %) more
-//               bits than split64. kernels/blocked.hpp defines the bits, kinds/blocked_fpr.hpp the rate.
+//               bits than split64. kernels/blocked.hpp defines the bits, kinds/blocked/fpr.hpp the rate.
 // Bytes         blocks x 8 lanes, lane by lane, little-endian.
 // Papers        F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", JEA 14, 2009
 //               (blocks); the Apache Parquet specification, BloomFilter.md (split lanes).
@@ -21,9 +21,9 @@
 //     bool maybe = filter->may_contain(bloomery::xxh3{}("alice", 5));   // true
 #pragma once
 
-#include <bloomery/kernels/blocked_dispatch.hpp>
+#include <bloomery/kernels/blocked/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
-#include <bloomery/kinds/blocked_layout.hpp>
+#include <bloomery/kinds/blocked/layout.hpp>
 #include <bloomery/kinds/concept.hpp>
 
 namespace bloomery {

@@ -27,7 +27,7 @@
 
 namespace bloomery {
 
-// The sizing model of the classic filter; see sizing.hpp.
+// The sizing model of the classic filter; see sizing/sizing.hpp.
 struct bloom_model {
   static constexpr std::string_view name = "bloom";
   static constexpr unsigned min_hashes() noexcept { return 1; }

@@ -27,7 +27,7 @@
 //               both together; exact.
 //
 // Bytes         the first layer, zeros to a multiple of 64 bytes, the second; each as kinds/ribbon.hpp says, with up to three
-//               layers of its own. kinds/cascade_layout.hpp has the sizes and the choice between them.
+//               layers of its own. kinds/cascade/layout.hpp has the sizes and the choice between them.
 // Papers        J. Larisch et al., "CRLite: a scalable system for pushing all TLS revocations to all browsers", 2017 (cascades
 //               of Bloom filters); J. Schanck, "Clubcards for the WebPKI: smaller certificate revocation tests in theory and
 //               practice", 2025 (two layers of linear equations); those of kinds/ribbon.hpp.
@@ -41,10 +41,10 @@
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
-#include <bloomery/kernels/ribbon_dispatch.hpp>
+#include <bloomery/kernels/ribbon/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
-#include <bloomery/kinds/cascade_build.hpp>
-#include <bloomery/kinds/cascade_layout.hpp>
+#include <bloomery/kinds/cascade/build.hpp>
+#include <bloomery/kinds/cascade/layout.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <utility>
 

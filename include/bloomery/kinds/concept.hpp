@@ -14,7 +14,7 @@
 #include <bloomery/core/overlap.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/concept.hpp>
-#include <bloomery/sizing.hpp>
+#include <bloomery/sizing/sizing.hpp>
 #include <concepts>
 #include <cstdint>
 #include <span>

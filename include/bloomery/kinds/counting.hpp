@@ -43,10 +43,10 @@
 //     bool maybe = filter->may_contain("alice");  // true: the other one; filter->count("alice") is 1
 #pragma once
 
-#include <bloomery/kernels/counting_dispatch.hpp>
+#include <bloomery/kernels/counting/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
-#include <bloomery/kinds/counting_layout.hpp>
+#include <bloomery/kinds/counting/layout.hpp>
 
 namespace bloomery {
 

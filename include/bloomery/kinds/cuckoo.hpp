@@ -35,8 +35,8 @@
 //                         is before its capacity: 60 % of 65,536 slots, 80 % with 4. Rates of 1.6 % and 3.1 %.
 //               Unless one is named, window or slots4: the smaller one that will hold its keys. A width may follow, 4 to
 //               32 bits a slot (sorted: from 5): slots4:12. Else the width follows from the rate asked for; it is a whole
-//               number, so that the rate is up to half of that. kinds/cuckoo_layout.hpp has the measured loads.
-// Bytes         slot after slot of so many bits, the lowest bit first, without gaps (sorted: kernels/cuckoo_sorted.hpp);
+//               number, so that the rate is up to half of that. kinds/cuckoo/layout.hpp has the measured loads.
+// Bytes         slot after slot of so many bits, the lowest bit first, without gaps (sorted: kernels/cuckoo/sorted.hpp);
 //               zeros behind, so that 8 bytes (16 for wide buckets) can be read from where the last bucket begins.
 //               kernels/cuckoo.hpp defines a key's buckets and fingerprint.
 // Papers        B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT
@@ -51,10 +51,10 @@
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
-#include <bloomery/kernels/cuckoo_dispatch.hpp>
+#include <bloomery/kernels/cuckoo/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
-#include <bloomery/kinds/cuckoo_layout.hpp>
+#include <bloomery/kinds/cuckoo/layout.hpp>
 
 namespace bloomery {
 

@@ -11,7 +11,7 @@
 //
 // Full          it has an end, a little beyond its capacity. Keys whose four buckets are full go to a stash of 8 entries, which
 //               is searched exactly; `info` says how many lie there. When it is full too, `insert` says `full` and the filter
-//               is exactly as it was before. That comes at 90 % of the cells or more: kinds/dleft_layout.hpp has what was
+//               is exactly as it was before. That comes at 90 % of the cells or more: kinds/dleft/layout.hpp has what was
 //               measured. An erase brings home from the stash what fits again.
 // Modes         multiset (default): every insert counts. There is room for 15 of one key: a counter ends at 3, and the next
 //               copy takes another cell. The 16th is refused as `full` (why_full tells), since a counter that stood still
@@ -41,7 +41,7 @@
 #include <bloomery/kernels/dleft.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
-#include <bloomery/kinds/dleft_layout.hpp>
+#include <bloomery/kinds/dleft/layout.hpp>
 
 namespace bloomery {
 

@@ -30,7 +30,7 @@
 //
 // Layouts       even (default): as many removals as keys, 21.2 bits per key at 1 %, 33.1 at 0.1 %. half, quarter, tenth: so many
 //               removals for each key, 15.6, 12.8 and 11.1 bits at 1 %. Memory is cut so that both filters have one rate:
-//               kinds/dual_layout.hpp.
+//               kinds/dual/layout.hpp.
 // Bytes         the add filter, the removal filter (both as of kind blocked, layout split64), the list: digests of 8 bytes.
 // Threads       any number of readers, or one writer.
 //
@@ -43,7 +43,7 @@
 #pragma once
 
 #include <bloomery/kinds/blocked.hpp>
-#include <bloomery/kinds/dual_layout.hpp>
+#include <bloomery/kinds/dual/layout.hpp>
 
 namespace bloomery {
 

@@ -21,7 +21,7 @@
 // Layouts       wise3     3 cells a key; 1.14 cells for each of a million keys, 1.12 from ten million on.
 //               wise4     4 cells a key; 1.07 and 1.05 cells, and a fourth line to wait for.
 //               A width may follow: wise3:8, wise4:16, wise3:32. Else it follows from the rate or the memory. wise3 unless named.
-//               Small sets take more: 1.5 cells for each of 1000 keys, 1.3 for each of 10,000. kinds/fuse_layout.hpp has the sizes.
+//               Small sets take more: 1.5 cells for each of 1000 keys, 1.3 for each of 10,000. kinds/fuse/layout.hpp has the sizes.
 // Bytes         the cells of all shards, one after the other, little-endian; zeros to a multiple of 8. kernels/fuse.hpp defines
 //               the cells of a digest.
 // Paper         T. M. Graf, D. Lemire, "Binary fuse filters: fast and smaller than xor filters", JEA 2022.
@@ -34,11 +34,11 @@
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
-#include <bloomery/kernels/fuse_dispatch.hpp>
+#include <bloomery/kernels/fuse/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
-#include <bloomery/kinds/fuse_build.hpp>
-#include <bloomery/kinds/fuse_layout.hpp>
+#include <bloomery/kinds/fuse/build.hpp>
+#include <bloomery/kinds/fuse/layout.hpp>
 
 namespace bloomery {
 

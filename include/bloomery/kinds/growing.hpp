@@ -18,11 +18,11 @@
 // Count         how many codes match: never less than the key's own; a set says 0 or 1.
 // Merges        filters of the same width and mode, any sizes: the sum of two multisets, the union of two sets. Rates add
 //               up, and more than the promise is refused unless the caller says that any rate will do. No intersection.
-// Rate          fpr_now() is known at any time from what the codes cover; kinds/growing_fpr.hpp has the law of growth.
+// Rate          fpr_now() is known at any time from what the codes cover; kinds/growing/fpr.hpp has the law of growth.
 //               Equal keys are counted as often as they are in it: with many of those it is an upper bound.
 //
 // Layouts       slots16, slots24, slots32: chosen by the rate. kernels/growing.hpp defines codes and lines,
-//               kinds/growing_engine.hpp how they change, kinds/growing_stored.hpp the bytes.
+//               kinds/growing/engine.hpp how they change, kinds/growing/stored.hpp the bytes.
 // Order         the same keys in another order give the same answers for them, but not the same bytes.
 // Memory        refused memory is survived: a page that cannot split fills up, and what its lines cannot hold is spilled.
 //               When even that is refused, insert says `full`, and every answer is "maybe" from then on.
@@ -38,8 +38,8 @@
 #pragma once
 
 #include <bloomery/kinds/concept.hpp>
-#include <bloomery/kinds/growing_fpr.hpp>
-#include <bloomery/kinds/growing_stored.hpp>
+#include <bloomery/kinds/growing/fpr.hpp>
+#include <bloomery/kinds/growing/stored.hpp>
 
 namespace bloomery {
 

@@ -20,7 +20,7 @@
 //
 // Bytes         layer after layer, the blocks of each and zeros to a multiple of 64 bytes; then of each layer the thresholds
 //               and zeros to a multiple of 8 bytes; at least 64 bytes in all for these. kernels/ribbon.hpp defines blocks,
-//               thresholds and what a digest asks; kinds/ribbon_layout.hpp the sizes.
+//               thresholds and what a digest asks; kinds/ribbon/layout.hpp the sizes.
 // Papers        P. Dillinger, S. Walzer, "Ribbon filter: practically smaller than Bloom and Xor", 2021; P. Dillinger,
 //               L. Huebschle-Schneider, P. Sanders, S. Walzer, "Fast succinct retrieval and approximate membership using
 //               ribbon", SEA 2022 (bumping).
@@ -33,12 +33,12 @@
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
-#include <bloomery/kernels/ribbon_dispatch.hpp>
+#include <bloomery/kernels/ribbon/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
-#include <bloomery/kinds/ribbon_build.hpp>
-#include <bloomery/kinds/ribbon_layout.hpp>
-#include <bloomery/kinds/ribbon_system.hpp>
+#include <bloomery/kinds/ribbon/build.hpp>
+#include <bloomery/kinds/ribbon/layout.hpp>
+#include <bloomery/kinds/ribbon/system.hpp>
 #include <type_traits>
 #include <utility>
 

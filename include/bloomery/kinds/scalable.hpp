@@ -20,7 +20,7 @@
 // Order         the same keys in another order may be in other links: other bytes, the same answers for the keys.
 //
 // Layouts       split64 (default): links of kind blocked; one line a link. redis: RedisBloom's links, 128-bit digests.
-//               kinds/chain.hpp has the shares of the rate, and the bytes; kinds/redis_link.hpp those of layout redis.
+//               kinds/scalable/chain.hpp has the shares of the rate, and the bytes; kinds/scalable/redis_sub_filter.hpp those of layout redis.
 // Paper         P. S. Almeida, C. Baquero, N. Preguica, D. Hutchison, "Scalable Bloom filters", IPL 101(6), 2007.
 // Threads       any number of readers, or one writer. Nothing here is atomic.
 //
@@ -31,7 +31,7 @@
 //     std::size_t links = filter->links();                    // 7
 #pragma once
 
-#include <bloomery/kinds/chain_merge.hpp>
+#include <bloomery/kinds/scalable/chain_merge.hpp>
 
 namespace bloomery {
 

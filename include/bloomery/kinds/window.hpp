@@ -24,8 +24,8 @@
 // Layouts       stamped (default): one line a key, 26 bits for each key of the window at 1 %, 44 at 0.1 %.
 //               rotating, rotating2 to rotating14 (generations; rotating has 3): one line for each generation and one more
 //               a look-up, 30 % smaller at 1 % and 36 % at 0.1 %.
-//               kernels/window.hpp defines the bits, kinds/window_fpr.hpp the rate, kinds/window_schedule.hpp the time.
-// Bytes         the lines; then 256 bytes: a record of generations (kinds/window_schedule.hpp).
+//               kernels/window.hpp defines the bits, kinds/window/fpr.hpp the rate, kinds/window/schedule.hpp the time.
+// Bytes         the lines; then 256 bytes: a record of generations (kinds/window/schedule.hpp).
 // Papers        A. Shtul, C. Baquero, P. S. Almeida, "Age-partitioned Bloom filters", 2020 (slices by age).
 // Threads       any number of readers, or one writer. Nothing here is atomic.
 //
@@ -38,7 +38,7 @@
 
 #include <bloomery/core/clock.hpp>
 #include <bloomery/kinds/concept.hpp>
-#include <bloomery/kinds/window_engine.hpp>
+#include <bloomery/kinds/window/engine.hpp>
 
 namespace bloomery {
 

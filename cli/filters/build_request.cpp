@@ -1,0 +1,465 @@
+#include "cli/filters/build_request.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <bloomery/kinds/digest_sort.hpp>
+#include <bloomery/wrappers/any_shards.hpp>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "cli/filters/fullness.hpp"
+#include "cli/filters/kind_table.hpp"
+#include "cli/filters/open.hpp"
+#include "cli/filters/shards.hpp"
+#include "cli/flags/format_choice.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/keys/keys.hpp"
+#include "cli/terminal/sizes.hpp"
+#include "cli/terminal/text.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+constexpr double default_fpr = 0.01;
+constexpr std::string_view default_kind = "blocked";
+constexpr std::string_view compact_kind = "bloom";
+// What the speed of the usual kind may cost: this share more bits, and in small filters a page.
+constexpr double usual_share = 1.25;
+constexpr std::uint64_t usual_bits = std::uint64_t{4096} * 8;
+constexpr std::string_view default_hash = "xxh3";
+constexpr std::string_view default_keyed_hash = "siphash13";
+constexpr std::string_view integer_hash = "identity";
+
+outcome<hasher> chosen_hash(const options& given, const kind_info& kind) {
+  const bool has_secret = given.has(flag::key_file);
+  const std::string_view fallback = kind.integer_keys ? integer_hash : (has_secret ? default_keyed_hash : default_hash);
+  const std::string_view name = given.text(flag::hash, fallback);
+  const hash_info* info = find_hash(name);
+  if (info == nullptr) return fail_parameter(make_error(errc::unknown_hash, name));
+  std::vector<std::byte> secret;
+  if (info->key_bytes != 0) {
+    if (!has_secret) {
+      return fail_usage(
+          fmt::format("hash {} needs a secret key of {} bytes: give it with --key-file", name, info->key_bytes));
+    }
+    if (given.has(flag::seed))
+      return fail_usage(fmt::format("hash {} takes a secret key and no seed: leave --seed out", name));
+    auto read = read_secret(std::string(given.text(flag::key_file)), info->key_bytes);
+    if (!read) return failed(read.error());
+    secret = std::move(*read);
+  } else if (has_secret) {
+    return fail_usage(fmt::format("hash {} takes no secret key: use siphash13, siphash24 or highwayhash64", name));
+  }
+  auto made = hasher::make(name, given.count(flag::seed).value_or(0), secret);
+  if (!made) return fail_parameter(made.error());
+  return *made;
+}
+
+}  // namespace
+
+outcome<build_request> build_request::from_format(const options& given, const formats::format& form) {
+  constexpr std::array own = {flag::kind,        flag::layout, flag::mode, flag::growth,   flag::window,
+                              flag::generations, flag::hash,   flag::seed, flag::key_file, flag::exclude};
+  for (const flag_row& row : flag_table()) {
+    if ((row.verbs & on_build) == 0 || !given.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end() ||
+        takes(form, row.name)) {
+      continue;
+    }
+    return fail_usage(fmt::format("format {} has a kind and a hash of its own: leave --{} out", form.name, row.name));
+  }
+  if (given.has(flag::shards)) {
+    return fail_usage(fmt::format("a filter in shards is of format native, not {}: leave --shards out", form.name));
+  }
+  if (form.make == nullptr) return fail_usage(fmt::format("files in format {} can be read, not built", form.name));
+  auto taken = format_options_of(given);
+  if (!taken) return failed(taken.error());
+  taken->kind = given.text(flag::kind);
+  taken->seed = given.text(flag::seed);
+  build_request request;
+  request.form_ = &form;
+  request.form_options_ = *taken;
+  request.kind_ = form.kind_of == nullptr ? form.kind : form.kind_of(*taken);
+  request.mode_ = given.text(flag::mode);
+  request.growth_ = given.count(flag::growth);
+  const auto spec = form.hash(*taken);
+  if (!spec) return fail_parameter(spec.error());
+  const auto hash = hasher::make(*spec);
+  if (!hash) return fail_parameter(hash.error());
+  request.hash_ = *hash;
+  if (auto sizes = request.take_sizes(given); !sizes) return failed(sizes.error());
+  if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
+  return request;
+}
+
+outcome<void> build_request::take_sizes(const options& given) {
+  if (given.has(flag::fpr) && given.has(flag::bits_per_key)) {
+    return fail_usage("-p and --bits-per-key contradict each other: give one");
+  }
+  keys_ = given.count(flag::capacity);
+  fpr_ = given.real(flag::fpr);
+  bits_per_key_ = given.real(flag::bits_per_key);
+  ceiling_bytes_ = given.count(flag::memory);
+  headroom_ = given.real(flag::headroom).value_or(0);
+  if (const auto hashes = given.count(flag::hashes)) {
+    hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
+  }
+  return {};
+}
+
+outcome<build_request> build_request::from(const options& given) {
+  const formats::format& form = output_format(given);
+  if (!form.is_native()) return from_format(given, form);
+  if (auto fitting = check_parameters(given, form); !fitting) return failed(fitting.error());
+  build_request request;
+  const std::string_view kind = given.text(flag::kind, default_kind);
+  request.kind_ = find_kind(kind);
+  if (request.kind_ == nullptr) return fail_parameter(make_error(errc::unknown_kind, kind));
+  // A layout belongs to the usual kind.
+  if (!given.has(flag::kind) && !given.has(flag::layout)) request.compact_ = find_kind(compact_kind);
+  if (request.kind_->integer_keys && !given.has(flag::u64)) {
+    return fail_usage(fmt::format("kind {} holds integers: give --u64", kind));
+  }
+  if (request.kind_->exact && (given.has(flag::memory) || given.has(flag::bits_per_key) || given.has(flag::fpr))) {
+    return fail_usage(
+        fmt::format("kind {} is exact and as large as its keys: leave -p, --bits-per-key and --mem out", kind));
+  }
+  if (request.kind_->grows && (given.has(flag::memory) || given.has(flag::bits_per_key))) {
+    return fail_usage(fmt::format("kind {} grows with its keys: leave --mem and --bits-per-key out", kind));
+  }
+  if (auto fits = check_exclude(given, *request.kind_); !fits) return failed(fits.error());
+  if (request.kind_->built_at_once && given.has(flag::headroom)) {
+    return fail_usage(
+        fmt::format("kind {} is built from all of its keys and takes no more: leave --headroom out", kind));
+  }
+  if (given.has(flag::mode) && request.kind_->modes.empty()) {
+    return fail_usage(fmt::format("kind {} has no modes: leave --mode out", kind));
+  }
+  if (given.has(flag::growth) && !request.kind_->growth_factor) {
+    return fail_usage(fmt::format("kind {} has no growth factor: leave --growth out", kind));
+  }
+  const std::string_view fixed_mode = request.kind_->fixed_mode;
+  if (!fixed_mode.empty() && given.text(flag::mode) == fixed_mode && !given.has(flag::capacity)) {
+    return fail_usage(
+        fmt::format("mode {} takes as many keys as it is made for: give their number with -n", fixed_mode));
+  }
+  if (auto sizes = request.take_sizes(given); !sizes) return failed(sizes.error());
+  auto hash = chosen_hash(given, *request.kind_);
+  if (!hash) return failed(hash.error());
+  request.hash_ = *hash;
+  request.layout_ = given.text(flag::layout);
+  request.mode_ = given.text(flag::mode);
+  request.growth_ = given.count(flag::growth);
+  request.shards_ = shards_wanted(given);
+  request.threads_ = jobs_of(given);
+  request.packs_ = given.text(flag::compress, "none") != "none";
+  if (auto taken = request.take_window(given); !taken) return failed(taken.error());
+  // What can never be had is refused before any input is read. What one key cannot have, more cannot; but the bits of one
+  // key may be fewer than the least filter has.
+  if (request.bits_per_key_ && !request.keys_) {
+    constexpr std::uint64_t many_keys = 1'000'000;
+    const auto params = request.params_for(many_keys, {});
+    if (!params) return failed(params.error());
+    if (auto possible = request.chosen(*params); !possible) return failed(possible.error());
+  } else if (!request.kind_->exact) {
+    if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
+  }
+  return request;
+}
+
+outcome<void> build_request::check_exclude(const options& given, const kind_info& kind) {
+  if (given.has(flag::exclude) && !kind.excludes) {
+    return fail_usage(fmt::format("kind {} cannot exclude keys: leave --exclude out, or use --kind {}", kind.name,
+                                  kinds_that(&kind_entry::excludes)));
+  }
+  if (kind.excludes && !given.has(flag::exclude)) {
+    return fail_usage(fmt::format(
+        "kind {} is built from keys to include and keys to exclude: give these with --exclude FILE", kind.name));
+  }
+  return {};
+}
+
+outcome<void> build_request::take_window(const options& given) {
+  if (!given.has(flag::window) && !given.has(flag::generations)) return {};
+  if (!kind_->expires) {
+    return fail_usage(fmt::format("kind {} forgets nothing: leave --{} out, or use --kind window", kind_->name,
+                                  given.has(flag::window) ? "window" : "generations"));
+  }
+  if (const auto generations = given.count(flag::generations)) {
+    if (!layout_.empty() && layout_ != kind_->generations_layout) {
+      return fail_usage(
+          fmt::format("--generations is for layout {} and not for {}: give one", kind_->generations_layout, layout_));
+    }
+    if (*generations < kind_->min_generations || *generations > kind_->max_generations) {
+      return fail_usage(fmt::format("--generations: {} is not usable: give {} to {}", *generations,
+                                    kind_->min_generations, kind_->max_generations));
+    }
+    layout_ = fmt::format("{}{}", kind_->generations_layout, *generations);
+  }
+  const std::string_view text = given.text(flag::window);
+  if (!given.has(flag::window)) return {};
+  const bool timed = looks_like_duration(text);
+  const auto value = timed ? parse_duration(text) : parse_count(text);
+  if (!value) return fail_usage(fmt::format("--window: {}", value.error().text));
+  if (timed) {
+    window_ns_ = *value;
+  } else if (*value == 0) {
+    return fail_usage("--window: 0 is not usable: give 1 or more");
+  } else if (keys_ && *keys_ != *value) {
+    return fail_usage("-n and a number for --window mean the same: give one");
+  } else {
+    keys_ = *value;
+  }
+  return {};
+}
+
+unsigned build_request::widest_bits() const {
+  if (form_ != nullptr) {
+    const auto plan = form_->plan({.keys = std::uint64_t{1} << 20U}, form_options_);
+    return plan ? plan->digest_bits : 64;
+  }
+  constexpr std::uint64_t most_keys_in_memory = std::uint64_t{1} << 36U;
+  const double fpr =
+      fpr_ ? *fpr_ : (bits_per_key_ ? std::exp2(-*bits_per_key_) : (ceiling_bytes_ ? 1e-12 : default_fpr));
+  const bool takes_wide = kind_->wide_digests || (compact_ != nullptr && compact_->wide_digests);
+  return takes_wide && hash_.is_wide() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64 ? 128 : 64;
+}
+
+std::optional<build_request> build_request::as_set() const {
+  const auto modes = words_in(kind_->modes);
+  if (!mode_.empty() || std::find(modes.begin(), modes.end(), set_mode) == modes.end()) return {};
+  build_request set = *this;
+  set.mode_ = set_mode;
+  return set;
+}
+
+outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
+  if (!ceiling_bytes_ || sized.plan.memory_bytes <= *ceiling_bytes_) return {};
+  std::string text = fmt::format("{} keys take {} and --mem allows {}", with_commas(*sized.params.keys),
+                                 exact_size(sized.plan.memory_bytes), exact_size(*ceiling_bytes_));
+  const filter_params fitting{.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_};
+  const auto best = form_ != nullptr ? form_->plan(fitting, form_options_)
+                                     : plan_kind(*sized.kind, part_of(fitting).sizes(), layout_);
+  if (best && best->fpr <= useless_fpr) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
+  return fail_text(std::move(text));
+}
+
+outcome<void> build_request::check_useful(std::uint64_t keys, double fpr, std::uint64_t size_bytes) const {
+  if (fpr_ || kind_->excludes || fpr <= useless_fpr) return {};
+  std::string text = fmt::format("{} in {} would have a false-positive rate of {}", number_of(keys, "key"),
+                                 exact_size(size_bytes), percent(fpr));
+  const filter_params useful{.keys = keys, .fpr = default_fpr};
+  const auto plan =
+      form_ != nullptr ? form_->plan(useful, form_options_) : plan_kind(*kind_, part_of(useful).sizes(), layout_);
+  if (plan && memory_decides()) {
+    text.append(fmt::format(": give --mem {} for {}", plan->memory_bytes * std::max(shards_, 1U), percent(plan->fpr)));
+  } else if (plan) {
+    text.append(fmt::format(": give --bits-per-key {:.3g} for {}", plan->bits_per_key, percent(plan->fpr)));
+  }
+  return fail_text(text.append(", or -p if such a rate will do"));
+}
+
+outcome<filter_params> build_request::params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
+                                                 std::uint64_t excluded) const {
+  filter_params params;
+  const double wanted = std::ceil(static_cast<double>(keys) * (1.0 + headroom_));
+  if (headroom_ > 0 && !(wanted < static_cast<double>(max_keys))) {
+    return fail_parameter(make_error(errc::bad_keys, fmt::format("{:.3g}", wanted), {max_keys}));
+  }
+  params.keys = headroom_ > 0 ? static_cast<std::uint64_t>(wanted) : keys;
+  params.layout = layout_;
+  params.mode = mode_;
+  params.window_ns = window_ns_;
+  params.growth = growth_;
+  params.hashes = hashes_;
+  if (kind_->exact) return params;
+  params.bits_per_key = bits_per_key_;
+  if (kind_->excludes) {
+    params.excluded_keys = excluded;
+    params.fpr = fpr_;  // without one, the lists decide
+    return params;
+  }
+  if (memory_decides()) {
+    params.memory_bytes = std::min(*ceiling_bytes_, room_bytes.value_or(*ceiling_bytes_));
+  } else if (fpr_) {
+    params.fpr = fpr_;
+  } else if (!bits_per_key_ && form_ == nullptr) {  // a format has a rate of its own
+    params.fpr = default_fpr;
+  }
+  return params;
+}
+
+std::optional<build_request::sized_kind> build_request::chosen_packed(const filter_params& params) const {
+  const kind_info* kind = compact_ != nullptr ? compact_ : kind_;
+  if (!packs_ || form_ != nullptr || !kind->packs || hashes_ || !params.fpr) return {};
+  sized_kind packed{kind, params, {}};
+  packed.params.hashes = sizing::packed_hashes(*params.fpr);
+  const auto plan = plan_kind(*kind, packed.params.sizes());
+  if (!plan || (ceiling_bytes_ && plan->memory_bytes > *ceiling_bytes_)) return {};
+  packed.plan = *plan;
+  return packed;
+}
+
+outcome<build_request::sized_kind> build_request::chosen(const filter_params& params) const {
+  if (auto packed = chosen_packed(params)) return *packed;
+  const auto usual = form_ != nullptr ? form_->plan(params, form_options_) : plan_kind(*kind_, params.sizes(), layout_);
+  if (compact_ != nullptr) {
+    const auto compact = plan_kind(*compact_, params.sizes());
+    if (compact && !usual) return sized_kind{compact_, params, *compact};
+    if (compact && usual && usual->fpr > 0) {
+      // Both at the same rate, whatever they are sized by.
+      const auto same = plan_kind(*compact_, {.keys = params.keys, .fpr = usual->fpr, .hashes = params.hashes});
+      const bool too_large = same && usual->bits > same->bits + usual_bits &&
+                             static_cast<double>(usual->bits) > static_cast<double>(same->bits) * usual_share;
+      const bool fits_alone =
+          ceiling_bytes_ && usual->memory_bytes > *ceiling_bytes_ && compact->memory_bytes <= *ceiling_bytes_;
+      if (too_large || fits_alone) return sized_kind{compact_, params, *compact};
+    }
+  }
+  if (!usual && usual.error().code == errc::not_enough_hash_bits && params.memory_bytes) {
+    // The memory would do for a better rate than digests have bits for: it is a ceiling, so take less.
+    filter_params less = params;
+    less.memory_bytes.reset();
+    less.fpr = std::exp2(sizing::hash_bits_needed(*params.keys, 1.0) + 2.0 - 64.0);  // a size may give a better one
+    return chosen(less);
+  }
+  if (!usual) return fail_parameter(usual.error());
+  return sized_kind{kind_, params, *usual};
+}
+
+filter_params build_request::part_of(const filter_params& params) const {
+  return shards_ == 0 ? params : shard_params(params, shards_);
+}
+
+result<any_filter> build_request::make_from(const kind_info& kind, const filter_params& params) const {
+  if (shards_ == 0) return any_filter::make(kind.name, params, hash_.spec());
+  return make_shards(kind.name, params, hash_.spec(), {.shards = shards_, .threads = threads_});
+}
+
+outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
+                                                        std::uint64_t excluded) const {
+  const auto params = params_for(keys, room_bytes, excluded);
+  if (!params) return failed(params.error());
+  if (kind_->exact) return sized_kind{kind_, *params, {}};
+  auto sized = chosen(*params);
+  if (!sized) return sized;
+  if (shards_ != 0) {
+    const auto one = plan_kind(*sized->kind, part_of(sized->params).sizes(), layout_);
+    if (!one) return fail_parameter(one.error());
+    sized->plan.memory_bytes = one->memory_bytes * shards_;
+    sized->plan.fpr = one->fpr;
+  }
+  if (auto fits = check_ceiling(*sized); !fits) return failed(fits.error());
+  if (auto fits = check_memory(sized->plan.memory_bytes); !fits) return failed(fits.error());
+  return sized;
+}
+
+outcome<build_request::sized_kind> build_request::sized_usefully(std::uint64_t keys,
+                                                                 std::optional<std::uint64_t> room_bytes,
+                                                                 std::uint64_t excluded) const {
+  auto size = sized(keys, room_bytes, excluded);
+  if (!size) return size;
+  if (auto useful = check_useful(*size->params.keys, size->plan.fpr, size->plan.memory_bytes); !useful) {
+    return failed(useful.error());
+  }
+  return size;
+}
+
+outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
+  const auto size = sized_usefully(keys, room_bytes);
+  if (!size) return failed(size.error());
+  auto filter = form_ != nullptr ? form_->make(size->params, form_options_) : make_from(*size->kind, size->params);
+  if (!filter) return fail_parameter(filter.error());
+  return std::move(*filter);
+}
+
+outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
+                                         unsigned threads, error& why) const {
+  const auto sized_now = [&] {
+    return sized_usefully(std::max<std::uint64_t>(1, digests.size()), {}, excluded.size());
+  };
+  auto size = sized_now();
+  if (!size) {
+    // Too large if all keys were different; copies count once.
+    digests = digests.first(detail::sort_distinct(digests, threads));
+    excluded = excluded.first(detail::sort_distinct(excluded, threads));
+    size = sized_now();
+    if (!size) return failed(size.error());
+  }
+  const auto build = [&] {
+    const std::string_view kind = size->kind->name;
+    const shard_setup setup{.shards = shards_, .threads = threads};
+    if (kind_->excludes) {
+      return shards_ != 0 ? build_shards(kind, size->params, hash_.spec(), digests, excluded, setup)
+                          : any_filter::build(kind, size->params, hash_.spec(), digests, excluded, threads);
+    }
+    return shards_ != 0 ? build_shards(kind, size->params, hash_.spec(), digests, setup)
+                        : any_filter::build(kind, size->params, hash_.spec(), digests, threads);
+  };
+  auto filter = build();
+  if (!filter) {
+    why = filter.error();
+    return fail_parameter(why);
+  }
+  if (ceiling_bytes_) {
+    // Some sets of keys take a little more than the plan says.
+    const auto made = filter->stats();
+    if (!made) return fail_parameter(made.error());
+    size->plan.memory_bytes = made->memory_bytes;
+    size->params.keys = made->keys.keys;
+    if (auto fits = check_ceiling(*size); !fits) return failed(fits.error());
+  }
+  return std::move(*filter);
+}
+
+outcome<std::uint64_t> build_request::memory_for(std::uint64_t keys) const {
+  const auto size = sized_usefully(keys, {});
+  if (!size) return failed(size.error());
+  return size->plan.memory_bytes;
+}
+
+std::optional<double> build_request::fpr_for(std::uint64_t keys) const {
+  const auto size = sized(keys, {});
+  return size ? std::optional(size->plan.fpr) : std::nullopt;
+}
+
+outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const {
+  if (form_ != nullptr) return fail_text(fmt::format("format {} cannot be folded", form_->name));
+  constexpr std::uint64_t block_bits = 512;
+  // Divisible by every number up to 16: between two sizes that it folds to there are a few percent.
+  constexpr std::uint64_t steps = 720'720;
+  const double fpr = fpr_.value_or(default_fpr);
+  const unsigned pieces = std::max(shards_, 1U);
+  const std::uint64_t blocks = room_bytes * 8 / block_bits / pieces;
+  // The number of hash functions stays what it is when a filter is folded, so it is that of the rate.
+  const auto usual = plan_kind(*kind_, {.keys = 1'000'000, .fpr = fpr, .hashes = hashes_}, layout_);
+  if (!usual) return fail_parameter(usual.error());
+  filter_params params{.fpr = fpr,
+                       .bits = (blocks > steps ? blocks / steps * steps : blocks) * block_bits * pieces,
+                       .hashes = usual->hashes};
+  params.layout = layout_;
+  const auto small = any_filter::make(kind_->name, {.keys = 64, .fpr = fpr, .layout = layout_}, hash_.spec());
+  if (!small) return fail_parameter(small.error());
+  if (const auto can = small->fold(1); !can) return fail_error(can.error());
+  auto filter = make_from(*kind_, params);
+  if (!filter) return fail_parameter(filter.error());
+  return std::move(*filter);
+}
+
+outcome<any_filter> build_request::folded(any_filter filter, std::uint64_t keys) const {
+  const auto wanted = params_for(keys, {});
+  if (!wanted) return failed(wanted.error());
+  // Of the fullest shard there may be, where there are shards.
+  const std::uint64_t keys_wanted = *part_of(*wanted).keys * std::max(shards_, 1U);
+  const std::uint64_t capacity = filter.shape().capacity_keys;
+  // The capacity is all but proportional to the size; the last steps are tried out.
+  for (std::uint64_t factor = capacity / std::max<std::uint64_t>(1, keys_wanted) + 1; factor > 1; --factor) {
+    auto smaller = filter.fold(factor);
+    if (smaller && smaller->shape().capacity_keys >= keys_wanted) return std::move(*smaller);
+  }
+  return filter;
+}
+
+}  // namespace bloomery::cli

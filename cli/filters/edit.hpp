@@ -1,0 +1,56 @@
+// cli/filters/edit.hpp: changing a filter in its file.
+//
+//     auto edit = filter_edit::open(given);               // the first operand: locked, loaded, all of it checked
+//     auto stream = edit->keys(given);                    // the other operands, or standard input
+//     edit->filter().insert(...);
+//     if (auto saved = edit->save(); !saved) return failed(saved.error());
+//
+// The file stays as it is until `save`, which replaces it at once by one of the same form: compressed, in text or plain,
+// with the same permissions. Until then no other process may change it (file_lock.hpp). Of a filter in shards, the first
+// one is locked, and all are replaced.
+#pragma once
+
+#include <bloomery/any_filter.hpp>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "cli/filters/file_lock.hpp"
+#include "cli/filters/kind_table.hpp"
+#include "cli/filters/open.hpp"
+#include "cli/flags/flags.hpp"
+#include "cli/keys/digests.hpp"
+#include "cli/terminal/problem.hpp"
+
+namespace bloomery::cli {
+
+class filter_edit {
+ public:
+  static outcome<filter_edit> open(const options& given);
+  // The file with this name, or the set of shards.
+  static outcome<filter_edit> open_file(const options& given, const std::string& path);
+
+  [[nodiscard]] any_filter& filter() { return opened_.filter; }
+  [[nodiscard]] const any_filter& filter() const { return opened_.filter; }
+  [[nodiscard]] const formats::format& format() const { return *opened_.form; }
+  [[nodiscard]] const std::string& name() const { return opened_.name; }
+  [[nodiscard]] outcome<hasher> hash(const options& given) const { return hasher_of(given, opened_); }
+  [[nodiscard]] outcome<digest_stream> keys(const options& given) const;
+  [[nodiscard]] outcome<void> save() const;
+
+ private:
+  filter_edit(file_lock lock, opened_filter opened) : lock_(std::move(lock)), opened_(std::move(opened)) {}
+
+  file_lock lock_;
+  opened_filter opened_;
+};
+
+// What to say of a filter that holds more than it was made for and breaks its promise; empty for others.
+std::string overfull_text(const any_filter& filter, const filter_stats& stats);
+
+// A problem when the filter's kind has not this ability: "is of kind blocked, which cannot <what>; ..."
+outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what,
+                            bool kind_entry::*ability);
+
+}  // namespace bloomery::cli

@@ -1,0 +1,47 @@
+// cli/filters/fullness.hpp: whether a filter holds more keys than it was made for, and what to do about it.
+//
+//     const fullness of = fullness_of(filter.info(), stats);
+//     if (of.overfull) out.append(overfull_advice(filter.info(), stats, of));
+#pragma once
+
+#include <bloomery/any_filter.hpp>
+#include <cstdint>
+#include <string>
+
+namespace bloomery::cli {
+
+// A filter that says yes to more than half of the keys that are not in it answers nothing.
+inline constexpr double useless_fpr = 0.5;
+
+struct fullness {
+  // In it, as well as can be told. A filter counts the inserts that changed something; the fuller it is, the fewer do,
+  // and the more its fill knows.
+  std::uint64_t keys = 0;
+  // What counts against its capacity: the keys in it; where removed ones still take room, all that were added.
+  std::uint64_t taken = 0;
+  // False: it is so full that its bits no longer tell, and there may be far more.
+  bool countable = true;
+  // Holds more than its capacity, and more false positives are to be expected than were promised.
+  bool overfull = false;
+};
+
+// Whether it takes any number of keys: its kind does, and it is not in the mode that does not.
+bool grows(const any_filter& filter);
+
+fullness fullness_of(const kind_info& kind, const filter_stats& stats);
+
+// "promised 1.00 %", or that nobody knows.
+std::string promise_text(const filter_stats& stats);
+
+// "it holds about 3,000 keys and was made for 1,000: build it again with -n 3000, which takes ..."
+std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of);
+
+// Of a filter whose layout cannot keep its promise, however few keys it holds: "its layout delivers 0.021 %, promised was
+// 0.010 %: ..."; empty for others.
+std::string delivered_advice(const filter_stats& stats);
+
+// Of a filter that may lose keys and has more removals than it was made for: "it has 2,000 removals and was made for 1,000:
+// it loses ..."; empty for others.
+std::string loss_advice(const filter_stats& stats);
+
+}  // namespace bloomery::cli

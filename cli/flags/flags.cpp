@@ -1,0 +1,399 @@
+#include "cli/flags/flags.hpp"
+
+#include <fmt/core.h>
+#include <getopt.h>
+
+#include <algorithm>
+#include <bloomery/formats.hpp>
+#include <bloomery/hash/hasher.hpp>
+
+#include "cli/filters/kind_table.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/terminal/text.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace {
+
+using flag_group::general;
+using flag_group::hashing;
+using flag_group::selection;
+using flag_group::size;
+using type = value_type;
+
+// clang-format off
+constexpr std::array rows = {
+    // size and kind
+    flag_row{flag::capacity, "capacity", "n", type::positive, "N", "",
+             "number of keys that the filter is made for; without it, build counts the keys first", on_build | on_plan | on_demo | on_dedup | on_bench, size},
+    flag_row{flag::fpr, "fpr", "p", type::fpr, "P", "",
+             "false-positive rate at that number of keys: 0.01, 1% or 1/100", on_build | on_plan | on_dedup | on_bench, size},
+    flag_row{flag::kind, "kind", "", type::kind_name, "KIND", "",
+             "kind of filter; see 'bloomery kinds'", on_build | on_plan | on_bench, size},
+    flag_row{flag::layout, "layout", "", type::layout, "LAYOUT", "",
+             "layout, of kinds that have several, the usual one first", on_build | on_plan | on_bench, size},
+    flag_row{flag::mode, "mode", "", type::mode, "MODE", "",
+             "mode, of kinds that have several, the usual one first: a multiset counts and erases, a set stores equal keys once, fixed refuses keys beyond -n", on_build, size},
+    flag_row{flag::growth, "growth", "", type::positive, "FACTOR", "",
+             "kind scalable: how many times as large as the one before a new link is; 2 without it", on_build, size},
+    flag_row{flag::bits_per_key, "bits-per-key", "", type::real, "B", "",
+             "size by bits per key instead of by false-positive rate", on_build | on_plan, size},
+    flag_row{flag::memory, "mem", "", type::bytes, "SIZE", "",
+             "memory: build and dedup stay below it, plan solves with it (64KiB, 512M, 1Gi)", on_build | on_plan | on_dedup, size},
+    flag_row{flag::hashes, "hashes", "", type::positive, "K", "",
+             "number of bits that a key sets; chosen for you without it", on_build | on_plan, size},
+    flag_row{flag::headroom, "headroom", "", type::share, "SHARE", "",
+             "make room for this many keys more, such as 20%", on_build, size},
+    flag_row{flag::window, "window", "", type::text, "N|TIME", "",
+             "of kind window: keys that a key outlives (-n is the same), or the time that it stays, such as 90s, 15m, 12h, 30d or 2w", on_build, size},
+    flag_row{flag::generations, "generations", "", type::positive, "G", "",
+             "of kind window: layout rotating, with G generations (2 to 14)", on_build, size},
+    flag_row{flag::exclude, "exclude", "", type::file, "FILE", "",
+             "of kind cascade: keys that the filter shall not match; - is standard input", on_build, size},
+    flag_row{flag::exclude_keys, "exclude-keys", "", type::count, "N", "",
+             "plan kind cascade, too, for this many keys that it shall not match", on_plan, size},
+    // hashing
+    flag_row{flag::hash, "hash", "", type::hash_name, "HASH", "",
+             "hash function; see 'bloomery hashes'", on_build | on_dedup | on_bench, hashing},
+    flag_row{flag::seed, "seed", "", type::seed, "S", "",
+             "seed of the hash, decimal or 0x...", on_build | on_dedup, hashing},
+    flag_row{flag::key_file, "key-file", "", type::file, "FILE", "",
+             "secret key of a keyed hash: its raw bytes, or the same in hexadecimal", on_key_readers, hashing},
+    // output
+    flag_row{flag::output, "output", "o", type::file, "FILE", "",
+             "file to write; - is standard output", on_build | on_merge | on_convert, flag_group::output},
+    flag_row{flag::force, "force", "", type::none, "", "",
+             "replace the output file if it exists", on_build | on_merge | on_convert, flag_group::output},
+    flag_row{flag::compress, "compress", "", type::choice, "CODEC", "none rans zstd gzip",
+             "compress the file, which is then loaded into memory, not mapped; rans is the tightest for bits; build chooses the size for it", on_build | on_merge | on_convert | on_plan, flag_group::output},
+    flag_row{flag::format, "format", "", type::format_name, "FORMAT", "",
+             "write the file of this product; see 'bloomery formats' (default: native; merge keeps that of its first input)", on_build | on_merge, flag_group::output},
+    flag_row{flag::to, "to", "", type::format_name, "FORMAT", "",
+             "format to write; see 'bloomery formats'", on_convert, flag_group::output},
+    flag_row{flag::form, "form", "", type::choice, "FORM", "binary json scandump dump",
+             "how the file is written, of formats that have several: binary or json (bits-and-blooms), scandump or dump (redisbloom); the first without it", on_build | on_merge | on_convert, flag_group::output},
+    flag_row{flag::bucket_size, "bucket-size", "", type::positive, "B", "",
+             "format redisbloom, kind cuckoo: slots of a bucket, 1 to 255; 2 without it", on_build, size},
+    flag_row{flag::max_iterations, "max-iterations", "", type::positive, "I", "",
+             "format redisbloom, kind cuckoo: moves before it grows, 1 to 65535; 20 without it", on_build, size},
+    flag_row{flag::shards, "shards", "", type::positive, "N", "",
+             "write the filter in N files (1 to 4096), FILE.00-of-04 and so on, each with a part of the keys; other verbs take FILE", on_build, flag_group::output},
+    flag_row{flag::strategy, "strategy", "", type::choice, "BITS", "32 64",
+             "format guava: MURMUR128_MITZ_32 or MURMUR128_MITZ_64; 64 without it, as Guava itself chooses", on_build, flag_group::output},
+    flag_row{flag::k_rule, "k-rule", "", type::choice, "RULE", "old new",
+             "format guava: how the number of hash functions is chosen: old as up to Guava 33.3, new as from 33.4 on; old without it", on_build, flag_group::output},
+    flag_row{flag::spark_version, "spark-version", "", type::choice, "VERSION", "2 1",
+             "format spark: version of the file; 1 for Spark before 4.1", on_build, flag_group::output},
+    // selection
+    flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
+             "the filter is in this format; told by its content without it", on_openers, selection},
+    flag_row{flag::invert, "invert-match", "v", type::none, "", "",
+             "print the lines that are surely absent", on_query, selection},
+    flag_row{flag::count, "count", "c", type::none, "", "",
+             "print only how many lines were selected", on_query, selection},
+    flag_row{flag::mark, "mark", "", type::none, "", "",
+             "print every line, behind 1 (may be present) or 0 (absent) and a tab", on_query, selection},
+    flag_row{flag::trust, "trust", "", type::none, "", "",
+             "do not check the chunks of the file as they are touched: it is known to be whole", on_query | on_verify | on_info | on_count, selection},
+    flag_row{flag::plot, "plot", "", type::none, "", "",
+             "draw a picture in the terminal", on_info | on_plan | on_bench, selection},
+    flag_row{flag::keys, "keys", "", type::file, "FILE", "",
+             "keys that the filter was built from; - is standard input", on_verify, selection},
+    flag_row{flag::probes, "probes", "", type::positive, "M", "",
+             "how many absent keys to generate for the measurement (default 1,000,000)", on_verify, selection},
+    flag_row{flag::absent, "absent", "", type::file, "FILE", "",
+             "measure with the keys of this file, known to be absent, instead of generated ones", on_verify, selection},
+    flag_row{flag::quick, "quick", "", type::none, "", "",
+             "less work, rougher figures: hashes measures for a shorter time, demo takes 100,000 keys, bench fewer sizes", on_hashes | on_demo | on_bench, selection},
+    flag_row{flag::approx, "approx", "", type::none, "", "",
+             "remember lines in a filter: a few bits each, and a share of at most P of the new lines is lost", on_dedup, selection},
+    flag_row{flag::state, "state", "", type::file, "FILE", "",
+             "remember the lines in FILE, and those of earlier runs with it", on_dedup, selection},
+    flag_row{flag::repeated, "repeated", "D", type::none, "", "",
+             "print only lines that occur again: once each, at their second occurrence", on_dedup, selection},
+    flag_row{flag::counts, "counts", "c", type::none, "", "",
+             "print each line once, at the end, behind the number of its occurrences and a tab", on_dedup, selection},
+    flag_row{flag::temp_dir, "temp-dir", "T", type::file, "DIR", "",
+             "folder for what does not stay in memory (default: TMPDIR, or /tmp)", on_dedup, selection},
+    flag_row{flag::intersect, "intersect", "", type::none, "", "",
+             "keep what is in all of them instead of what is in any", on_merge, selection},
+    flag_row{flag::any_rate, "any-rate", "", type::none, "", "",
+             "merge filters of kind growing even if the result breaks their promise", on_merge, selection},
+    flag_row{flag::lsm, "lsm", "", type::none, "", "",
+             "allot memory to the filters of the levels of a log-structured store", on_plan, selection},
+    flag_row{flag::levels, "levels", "", type::positive, "L", "",
+             "with --lsm: number of levels", on_plan, selection},
+    flag_row{flag::lsm_keys, "keys", "", type::positive, "N", "",
+             "with --lsm: number of keys in all levels together", on_plan, selection},
+    flag_row{flag::size_ratio, "size-ratio", "", type::real, "T", "",
+             "with --lsm: how many times more keys each level has than the one before (default 10)", on_plan, selection},
+    flag_row{flag::man, "man", "", type::none, "", "",
+             "print the manual page instead, as source for man: 'bloomery help --man build | man -l -'", on_help, selection},
+    flag_row{flag::completions, "completions", "", type::choice, "SHELL", "bash zsh fish",
+             "print the completions for this shell", on_help, selection},
+    flag_row{flag::write_pages, "write", "", type::file, "DIR", "",
+             "write all manual pages and completions into DIR, in the folders they have below share/", on_help, selection},
+    // keys
+    flag_row{flag::null, "null", "0z", type::none, "", "",
+             "keys end with a NUL byte instead of a newline", on_key_readers, flag_group::keys},
+    flag_row{flag::fields, "fields", "f", type::text, "N[,M...]", "",
+             "the key is this field, or these fields together; counted from 1, or named with --header", on_key_readers, flag_group::keys},
+    flag_row{flag::delimiter, "delimiter", "d", type::character, "CHAR", "",
+             "what separates fields (default: a tab; with --csv a comma)", on_key_readers, flag_group::keys},
+    flag_row{flag::csv, "csv", "", type::none, "", "",
+             "input is CSV with quotes (RFC 4180); without -f the key is the whole record, field by field", on_key_readers, flag_group::keys},
+    flag_row{flag::header, "header", "", type::none, "", "",
+             "the first record of each file holds names, not a key; query, count and dedup print that of the first file", on_key_readers, flag_group::keys},
+    flag_row{flag::hex, "hex", "", type::none, "", "",
+             "keys are written as hexadecimal bytes", on_key_readers, flag_group::keys},
+    flag_row{flag::u64, "u64", "", type::none, "", "",
+             "keys are decimal integers, hashed as 8 little-endian bytes", on_key_readers, flag_group::keys},
+    flag_row{flag::funnel, "funnel", "", type::choice, "FUNNEL", "bytes utf8 utf16 int long",
+             "keys become bytes as by this funnel of Guava: bytes as they are, text as UTF-8 or UTF-16, decimal integers as 4 or 8 little-endian bytes", on_key_readers, flag_group::keys},
+    flag_row{flag::crlf, "crlf", "", type::none, "", "",
+             "lines end with CR LF: the CR is not part of the key", on_key_readers, flag_group::keys},
+    flag_row{flag::no_decompress, "no-decompress", "", type::none, "", "",
+             "read input as it is, also if it begins as compressed data or a filter does", on_key_readers, flag_group::keys},
+    // general
+    flag_row{flag::json, "json", "", type::none, "", "",
+             "print one JSON object on standard output", on_all & ~on_help, general},
+    flag_row{flag::quiet, "quiet", "q", type::none, "", "",
+             "print nothing but errors and warnings; the exit code answers", on_key_readers | on_merge | on_convert, general},
+    flag_row{flag::strict, "strict", "", type::none, "", "",
+             "exit with 1 after a warning, such as that of a filter that holds more keys than it was made for; the output is written all the same", on_build | on_add | on_remove | on_merge | on_dedup, general},
+    flag_row{flag::progress, "progress", "", type::none, "", "",
+             "show progress on standard error even if that is no terminal", on_key_readers | on_demo | on_bench, general},
+    flag_row{flag::no_progress, "no-progress", "", type::none, "", "",
+             "show no progress", on_key_readers | on_demo | on_bench, general},
+    flag_row{flag::color, "color", "", type::choice, "WHEN", "auto always never",
+             "colours: on a terminal, always or never; NO_COLOR is honoured", on_info | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench, general},
+    flag_row{flag::jobs, "jobs", "j", type::positive, "N", "",
+             "number of threads (default: all processors); the result does not depend on it", on_key_readers | on_demo | on_bench, general},
+    flag_row{flag::help, "help", "h", type::none, "", "",
+             "show this help", on_all, general},
+};
+// clang-format on
+
+const flag_row* find_row(verb_set verbs, flag id) {
+  for (const flag_row& row : rows) {
+    if (row.id == id && (row.verbs & verbs) != 0) return &row;
+  }
+  return nullptr;
+}
+
+std::string shown(const flag_row& row) { return fmt::format("--{}", row.name); }
+
+std::vector<std::string_view> names_of_kinds() {
+  std::vector<std::string_view> names;
+  for (const kind_entry& kind : kind_table()) names.push_back(kind.info->name);
+  return names;
+}
+
+std::vector<std::string_view> names_of_hashes() {
+  std::vector<std::string_view> names;
+  for_each_type(hash_list{}, [&](auto tag) { names.push_back(decltype(tag)::type::info.name); });
+  return names;
+}
+
+std::vector<std::string_view> names_of_formats() {
+  std::vector<std::string_view> names;
+  for (const formats::format* form : formats::list()) names.push_back(form->name);
+  return names;
+}
+
+// The words of all kinds, each once.
+std::vector<std::string_view> words_of_kinds(type which) {
+  std::vector<std::string_view> out;
+  for (const kind_entry& entry : kind_table()) {
+    const kind_info& kind = *entry.info;
+    for (const std::string_view word : which == type::layout ? layout_names(kind) : words_in(kind.modes)) {
+      if (std::find(out.begin(), out.end(), word) == out.end()) out.push_back(word);
+    }
+  }
+  return out;
+}
+
+outcome<void> check_word(const flag_row& row, std::string_view word, const std::vector<std::string_view>& known) {
+  std::string list;
+  for (const std::string_view name : known) {
+    if (name == word) return {};
+    list.append(list.empty() ? "" : ", ").append(name);
+  }
+  const std::string_view near = nearest(word, known);
+  if (!near.empty()) return fail_usage(fmt::format("{}: there is no '{}'; did you mean '{}'?", shown(row), word, near));
+  return fail_usage(fmt::format("{}: there is no '{}'; there are: {}", shown(row), word, list));
+}
+
+outcome<std::uint64_t> parse_character(std::string_view text) {
+  if (text.size() == 1) return static_cast<unsigned char>(text[0]);
+  if (text == "\\t" || text == "tab") return std::uint64_t{'\t'};
+  if (text == "\\0") return std::uint64_t{0};
+  if (text == "\\\\") return std::uint64_t{'\\'};
+  return fail_text(fmt::format("'{}' is not one character: give one byte, or \\t or \\0", text));
+}
+
+// Names the row in front of what a number parser says.
+template <class T>
+outcome<void> store(const flag_row& row, outcome<T> parsed, T& to) {
+  if (!parsed) return fail_usage(fmt::format("{}: {}", shown(row), parsed.error().text));
+  to = *parsed;
+  return {};
+}
+
+// What getopt_long did not take, in words. `word` is the argument it stopped at.
+failed explain(const verb& of, int code, int option, std::string_view word) {
+  constexpr int long_options = 256;
+  const bool is_long = option >= long_options || option == 0;
+  const std::string name = option >= long_options ? shown(*find_row(of.bit, static_cast<flag>(option - long_options)))
+                                                  : fmt::format("-{}", static_cast<char>(option));
+  if (code == ':') {
+    const flag_row* row = is_long ? find_row(of.bit, static_cast<flag>(option - long_options)) : nullptr;
+    for (const flag_row& each : rows) {
+      if (row == nullptr && (each.verbs & of.bit) != 0 &&
+          each.short_names.find(static_cast<char>(option)) != std::string_view::npos) {
+        row = &each;
+      }
+    }
+    return fail_usage(fmt::format("{} needs a value: {} {}", name, name, row == nullptr ? "VALUE" : row->value));
+  }
+  if (option >= long_options) return fail_usage(fmt::format("{} takes no value", name));
+  if (!is_long) {
+    return fail_usage(fmt::format("there is no option {}; see 'bloomery {} --help'", name, of.name));
+  }
+  const std::string_view given = word.substr(0, word.find('=')).substr(std::min<std::size_t>(2, word.size()));
+  std::string candidates;
+  std::vector<std::string_view> known;
+  for (const flag_row& row : rows) {
+    if ((row.verbs & of.bit) == 0) continue;
+    known.push_back(row.name);
+    if (row.name.substr(0, given.size()) == given) candidates.append(candidates.empty() ? "" : ", ").append(shown(row));
+  }
+  if (!candidates.empty()) return fail_usage(fmt::format("--{} may mean {}: write it out", given, candidates));
+  const std::string_view near = nearest(given, known);
+  if (!near.empty()) return fail_usage(fmt::format("there is no option --{}; did you mean --{}?", given, near));
+  return fail_usage(fmt::format("there is no option --{}; see 'bloomery {} --help'", given, of.name));
+}
+
+}  // namespace
+
+std::span<const flag_row> flag_table() { return rows; }
+
+std::string_view group_title(flag_group group) {
+  constexpr std::array<std::string_view, static_cast<std::size_t>(flag_group::count_)> titles = {
+      "Size and kind", "Hashing", "Output", "Selection", "Keys", "General"};
+  return titles[static_cast<std::size_t>(group)];
+}
+
+std::vector<std::string_view> words_of(const flag_row& row) {
+  if (row.type == type::kind_name) return names_of_kinds();
+  if (row.type == type::hash_name) return names_of_hashes();
+  if (row.type == type::format_name) return names_of_formats();
+  if (row.type == type::layout || row.type == type::mode) return words_of_kinds(row.type);
+  return words_in(row.choices);
+}
+
+std::string help_of(const flag_row& row) {
+  std::string text(row.help);
+  if (row.type != type::layout && row.type != type::mode) return text;
+  std::string_view before = " (";
+  for (const kind_entry& entry : kind_table()) {
+    const kind_info& kind = *entry.info;
+    std::string words;
+    for (const std::string_view word : words_in(row.type == type::layout ? kind.layouts : kind.modes)) {
+      words.append(words.empty() ? "" : ", ").append(word);
+    }
+    if (words.empty()) continue;
+    text.append(fmt::format("{}{}: {}", before, kind.name, words));
+    before = "; ";
+  }
+  return text.append(")");
+}
+
+std::vector<std::string_view> layout_names(const kind_info& kind) {
+  std::vector<std::string_view> names = words_in(kind.layouts);
+  for (std::string_view& name : names) name = name.substr(0, name.find('['));
+  return names;
+}
+
+outcome<void> options::convert(const flag_row& row, value& to) {
+  switch (row.type) {
+    case type::none:
+    case type::text:
+    case type::layout:  // a kind knows its own, and says so
+    case type::mode:
+      return {};
+    case type::file:
+      if (to.text.empty()) return fail_usage(fmt::format("{}: the name is empty: give a file", shown(row)));
+      return {};
+    case type::count:
+      return store(row, parse_count(to.text), to.whole);
+    case type::positive: {
+      auto stored = store(row, parse_count(to.text), to.whole);
+      if (stored && to.whole == 0) return fail_usage(fmt::format("{}: 0 is not usable: give 1 or more", shown(row)));
+      return stored;
+    }
+    case type::bytes:
+      return store(row, parse_bytes(to.text), to.whole);
+    case type::fpr:
+      return store(row, parse_fpr(to.text), to.real);
+    case type::share:
+      return store(row, parse_share(to.text), to.real);
+    case type::real:
+      return store(row, parse_real(to.text), to.real);
+    case type::seed:
+      return store(row, parse_seed(to.text), to.whole);
+    case type::character:
+      return store(row, parse_character(to.text), to.whole);
+    case type::choice:
+    case type::kind_name:
+    case type::hash_name:
+    case type::format_name:
+      return check_word(row, to.text, words_of(row));
+  }
+  return {};
+}
+
+outcome<void> options::set(const flag_row& row, const char* text) {
+  value& to = values_[static_cast<std::size_t>(row.id)];
+  to.given = true;
+  to.text = text == nullptr ? "" : text;
+  return convert(row, to);
+}
+
+outcome<options> options::parse(const verb& of, std::span<char* const> argv) {
+  constexpr int long_options = 256;
+  std::string short_options = ":";
+  std::vector<option> long_table;
+  for (const flag_row& row : rows) {
+    if ((row.verbs & of.bit) == 0) continue;
+    const bool takes = row.type != type::none;
+    for (const char c : row.short_names) short_options.append(1, c).append(takes ? ":" : "");
+    long_table.push_back(
+        {row.name.data(), takes ? required_argument : no_argument, nullptr, long_options + static_cast<int>(row.id)});
+  }
+  long_table.push_back({nullptr, 0, nullptr, 0});
+
+  options parsed;
+  parsed.verb_ = &of;
+  opterr = 0;
+  optind = 0;  // glibc: start anew
+  std::vector<char*> words(argv.begin(), argv.end());
+  words.push_back(nullptr);
+  const int count = static_cast<int>(argv.size());
+  while (true) {
+    const int code = getopt_long(count, words.data(), short_options.c_str(), long_table.data(), nullptr);
+    if (code == -1) break;
+    if (code == '?' || code == ':') return explain(of, code, optopt, words[static_cast<std::size_t>(optind) - 1]);
+    for (const flag_row& row : rows) {
+      const bool meant = code >= long_options ? static_cast<flag>(code - long_options) == row.id
+                                              : row.short_names.find(static_cast<char>(code)) != std::string_view::npos;
+      if (!meant || (row.verbs & of.bit) == 0) continue;
+      if (auto stored = parsed.set(row, optarg); !stored) return failed(stored.error());
+      break;
+    }
+  }
+  for (int i = optind; i < count; ++i) parsed.operands_.emplace_back(words[static_cast<std::size_t>(i)]);
+  return parsed;
+}
+
+}  // namespace bloomery::cli

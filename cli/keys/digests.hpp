@@ -1,0 +1,96 @@
+// cli/keys/digests.hpp: keys in, digests out, on all processors: what every verb that reads keys does.
+//
+//     digest_stream stream(std::move(*reader), hash, filter.digest_bits());
+//     while (true) {
+//       auto more = stream.next();
+//       if (!more || !*more) break;
+//       auto changed = with_digests(stream.chunk(), stream.digest_bits(), [&](auto all) { return filter.insert(all); });
+//       stream.records()[i]                        // the record of digest i
+//     }
+//
+// Threads read chunks of the input one after the other and split, extract and hash them side by side; the caller gets
+// them in the order of the input, so what it does does not depend on their number. A verb can give them work of its own
+// for every chunk, done after hashing, such as asking a filter and writing the answers into chunk.text:
+//
+//     digest_stream stream(std::move(*reader), hash, bits, [&](key_chunk& chunk) { ... });   // many threads at once
+//     auto chunk = stream.take();                  // in order; nullptr at the end
+//     out.write((*chunk)->text);
+//     stream.give_back(std::move(*chunk));         // its memory is used again
+//
+// -j N is the number of threads beside the caller's; with -j 1 there are none and the caller does everything, as it
+// does for the first chunk in any case: short input is not worth a thread. A bounded number of chunks is under way. A
+// failure, be it of reading, of a record or of the verb's work, comes behind all chunks before it. Destruction stops
+// the threads, also when one of them waits for input that does not come.
+#pragma once
+
+#include <bloomery/hash/hasher.hpp>
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "cli/keys/keys.hpp"
+
+namespace bloomery::cli {
+
+class digest_stream {
+ public:
+  using work = std::function<void(key_chunk&)>;
+
+  digest_stream(key_reader reader, const hasher& hash, unsigned digest_bits, work extra = {});
+  digest_stream(digest_stream&& other) noexcept;
+  digest_stream& operator=(digest_stream&& other) noexcept;
+  ~digest_stream();
+
+  // The next chunk, or nullptr at the end of all input. Chunks are never empty.
+  outcome<std::unique_ptr<key_chunk>> take();
+  void give_back(std::unique_ptr<key_chunk> chunk);
+
+  // Whether nothing more has come after so long: time to give the answers that are there. Does not wait with -j 1,
+  // where the caller reads: then it is always true.
+  [[nodiscard]] bool is_idle_for(std::chrono::milliseconds patience);
+
+  // False at the end of all input. What the functions below give is valid until the next call.
+  outcome<bool> next();
+  [[nodiscard]] const key_chunk& chunk() const { return *chunk_; }
+  [[nodiscard]] std::size_t size() const { return chunk_->size(); }
+  [[nodiscard]] std::span<const std::uint64_t> narrow() const { return chunk_->narrow; }
+  [[nodiscard]] record_view records() const { return chunk_->records(); }
+  [[nodiscard]] std::span<const std::string_view> keys() const { return chunk_->keys; }
+
+  [[nodiscard]] unsigned digest_bits() const { return digest_bits_; }
+  // For what it knows of the input, and how much of it was given out.
+  [[nodiscard]] const key_reader& reader() const;
+
+ private:
+  class pipeline;
+  std::unique_ptr<pipeline> pipeline_;
+  std::unique_ptr<key_chunk> chunk_;
+  unsigned digest_bits_ = 64;
+};
+
+// Calls f with the digests of a chunk, which are so wide.
+template <class F>
+auto with_digests(const key_chunk& chunk, unsigned digest_bits, F&& f) {
+  if (digest_bits == 256) return f(std::span<const digest256>(chunk.widest));
+  if (digest_bits == 128) return f(std::span<const digest128>(chunk.wide));
+  return f(std::span<const std::uint64_t>(chunk.narrow));
+}
+
+// Makes them.
+inline void make_digests(key_chunk& chunk, const hasher& hash, unsigned digest_bits) {
+  if (digest_bits == 256) {
+    chunk.widest.resize(chunk.size());
+    hash.digests_widest(chunk.keys, chunk.widest);
+  } else if (digest_bits == 128) {
+    chunk.wide.resize(chunk.size());
+    hash.digests_wide(chunk.keys, chunk.wide);
+  } else {
+    chunk.narrow.resize(chunk.size());
+    hash.digests(chunk.keys, chunk.narrow);
+  }
+}
+
+}  // namespace bloomery::cli

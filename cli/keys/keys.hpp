@@ -1,0 +1,281 @@
+// cli/keys/keys.hpp: keys out of files and standard input, in chunks.
+//
+// A record is a line (or what -0 or --csv makes of it); its key is those bytes, or what -f, --hex and --u64 make of
+// them. Several fields are encoded as the library encodes a tuple, so `-f 1,2` finds what digest_of(hash, std::tuple(a,
+// b)) inserted; with --hex the fields are the bytes, with --u64 integers. With --funnel they are joined, as a funnel of
+// Guava does that puts one after the other.
+//
+// A chunk is a stretch of one file made of whole records, 256 KiB or so (more only where one record is longer), and
+// owns its bytes. From a slow pipe it holds what is there, so that answers come while the input still runs. Most verbs
+// let digest_stream (digests.hpp) read them, on all processors. This is what it does, and what can be done by hand:
+//
+//     auto reader = key_reader::make(given, files, hash);      // "-" or no files: standard input
+//     key_chunk chunk;
+//     while (true) {
+//       auto more = reader->next(chunk);
+//       if (!more) return failed(more.error());
+//       if (!*more) break;
+//       for (const record& each : chunk.records()) ...        // each.text to print, each.key to hash
+//     }
+//
+// The three steps of next() are apart for the sake of threads: read() takes bytes and decides where the chunk ends (one
+// thread at a time, in order), parse() finds records and keys (any thread), settle() gives line numbers (in order).
+#pragma once
+
+#include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/key.hpp>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cli/flags/flags.hpp"
+#include "cli/keys/byte_source.hpp"
+#include "cli/keys/csv_scanner.hpp"
+#include "cli/terminal/problem.hpp"
+
+namespace bloomery::cli {
+
+struct record {
+  std::string_view text;     // without the terminator
+  std::string_view key;      // the bytes that are hashed
+  std::uint64_t number = 0;  // of the line at which it begins, from 1, in its file; known once the chunk is settled
+};
+
+// Memory for keys that are not bytes of the input. Pointers stay valid until reset.
+class key_arena {
+ public:
+  std::span<char> take(std::size_t size);
+  void reset();
+
+ private:
+  static constexpr std::size_t block_bytes = std::size_t{1} << 16U;
+  std::vector<std::unique_ptr<char[]>> blocks_;  // all of block_bytes
+  std::vector<std::unique_ptr<char[]>> large_;
+  std::size_t block_ = 0;
+  std::size_t used_ = 0;
+};
+
+// What --funnel makes of a key: the bytes that a funnel of Guava feeds to the hash.
+enum class key_funnel : std::uint8_t {
+  none,
+  bytes,  // as they are
+  utf8,   // text: refused where it is not UTF-8
+  utf16,  // the same text as UTF-16 code units, little-endian
+  int32,  // a signed decimal integer in 4 bytes, little-endian
+  int64,  // and in 8
+};
+
+// How records and keys are written, from the options.
+struct key_format {
+  char terminator = '\n';
+  bool crlf = false;
+  bool csv = false;
+  bool header = false;
+  bool hex = false;
+  bool u64 = false;
+  key_funnel funnel = key_funnel::none;
+  char delimiter = '\t';
+  std::vector<std::string> fields;       // as given with -f
+  std::vector<std::uint64_t> positions;  // the same from 0; empty while names are not yet known, or without -f
+
+  static outcome<key_format> from(const options& given);
+  // Names of the header to positions.
+  outcome<void> resolve(std::span<const std::string_view> names);
+  // Whether the key is the record as it stands.
+  [[nodiscard]] bool is_plain() const {
+    return !crlf && !csv && !hex && !u64 && funnel <= key_funnel::bytes && positions.empty();
+  }
+};
+
+class record_view;
+
+// Bytes, and what the steps of reading make of them. Reused again and again, so that its memory is.
+struct key_chunk {
+  key_chunk() = default;
+  key_chunk(const key_chunk&) = delete;
+  key_chunk& operator=(const key_chunk&) = delete;
+
+  // Records and their keys; valid until the chunk is used again. keys[i] is the key of records()[i].
+  [[nodiscard]] record_view records() const;
+  [[nodiscard]] std::size_t size() const { return keys.size(); }
+  std::vector<std::string_view> keys;
+
+  // Digests of the keys, where a digest_stream made them: of one width.
+  std::vector<std::uint64_t> narrow;
+  std::vector<digest128> wide;
+  std::vector<digest256> widest;
+
+  // For the work that a verb gives to the threads: what to print, and numbers or bits of its own.
+  std::string text;
+  std::vector<std::uint64_t> mask;
+  std::uint64_t tally = 0;
+
+  // What goes wrong behind the records of this chunk: reading ends with it. A verb's work sets it with fail().
+  std::optional<problem> failure;
+  void fail(problem what) {
+    failure = std::move(what);
+    failed_line_.reset();
+  }
+
+  std::string file;               // the name of the input, for messages
+  std::uint64_t bytes_taken = 0;  // of all input up to the end of this chunk, as it lies in the files
+  bool waited = false;            // from a pipe or terminal: somebody may be waiting for the answers
+
+ private:
+  friend class key_reader;
+  friend class chunk_parser;
+  friend class record_view;
+
+  std::string_view bytes() const { return {buffer_.get() + begin_, end_ - begin_}; }
+  void reserve(std::size_t size);
+  void clear();
+
+  std::unique_ptr<char[]> buffer_;
+  std::size_t capacity_ = 0;
+  std::size_t begin_ = 0;  // of the first record
+  std::size_t end_ = 0;
+  bool starts_file_ = false;  // the first chunk of its file
+  bool may_have_mark_ = false;
+  std::shared_ptr<const key_format> format_;  // with the positions that this file's header gives
+  std::uint64_t line_base_ = 0;               // lines before the chunk: of the header until it is settled
+  std::uint64_t lines_ = 0;                   // in it
+  std::vector<std::string_view> texts_;       // empty: the keys are the texts
+  std::vector<std::uint64_t> line_offsets_;   // of each record in the chunk; empty: record i is line i
+  std::optional<std::uint64_t> failed_line_;  // offset of the line that `failure` is about, until it is settled
+  key_arena arena_;
+  std::vector<std::string_view> parts_;  // scratch: the fields of one record
+  std::vector<std::string_view> chosen_;
+};
+using key_batch = key_chunk;
+
+// The records of a chunk, made as they are asked for.
+class record_view {
+ public:
+  explicit record_view(const key_chunk& of) : of_(&of) {}
+  [[nodiscard]] std::size_t size() const { return of_->keys.size(); }
+  [[nodiscard]] bool empty() const { return of_->keys.empty(); }
+  record operator[](std::size_t i) const { return {text(i), of_->keys[i], number(i)}; }
+  [[nodiscard]] std::string_view text(std::size_t i) const {
+    return of_->texts_.empty() ? of_->keys[i] : of_->texts_[i];
+  }
+  [[nodiscard]] std::uint64_t number(std::size_t i) const {
+    return of_->line_base_ + 1 + (of_->line_offsets_.empty() ? i : of_->line_offsets_[i]);
+  }
+
+  class iterator {
+   public:
+    iterator(const key_chunk& of, std::size_t at) : of_(&of), at_(at) {}
+    record operator*() const { return record_view(*of_)[at_]; }
+    iterator& operator++() {
+      ++at_;
+      return *this;
+    }
+    friend bool operator!=(const iterator& a, const iterator& b) { return a.at_ != b.at_; }
+
+   private:
+    const key_chunk* of_;
+    std::size_t at_;
+  };
+  [[nodiscard]] iterator begin() const { return {*of_, 0}; }
+  [[nodiscard]] iterator end() const { return {*of_, size()}; }
+
+ private:
+  const key_chunk* of_;
+};
+inline record_view key_chunk::records() const { return record_view(*this); }
+
+// From -j, else as many as there are processors for this process.
+unsigned jobs_of(const options& given);
+
+class key_reader {
+ public:
+  static constexpr std::size_t usual_chunk_bytes = std::size_t{1} << 18U;
+  // What verbs take at once where keys do not come from a chunk.
+  static constexpr std::size_t batch_records = 4096;
+
+  static outcome<key_reader> make(const options& given, std::span<const std::string> files, const hasher& hash,
+                                  std::size_t chunk_bytes = usual_chunk_bytes);
+
+  // One chunk after the other; false at the end of all input. A failure comes behind the records before it.
+  outcome<bool> next(key_chunk& chunk);
+
+  // The steps of next(). False at the end of all input.
+  outcome<bool> read(key_chunk& chunk);
+  // Whether read() would give false, as far as is known.
+  [[nodiscard]] bool has_ended() const { return !open_ && next_file_ == files_.size(); }
+  void parse(key_chunk& chunk) const;
+  void settle(key_chunk& chunk);
+  // For verbs that print whole records below the header of the first file: a file with other columns, or with the same
+  // ones in another order, is a problem. Elsewhere -f finds its columns by name in each file.
+  void require_same_header() { same_header_ = true; }
+  // Waiting for input ends when this descriptor is readable.
+  void set_wake(int descriptor) {
+    wake_ = descriptor;
+    source_.set_wake(descriptor);
+  }
+
+  // Of what was settled.
+  [[nodiscard]] std::uint64_t records_read() const { return records_; }
+  [[nodiscard]] std::uint64_t bytes_taken() const { return settled_bytes_; }
+  // For progress; 0 when it is not known.
+  [[nodiscard]] std::uint64_t total_bytes() const { return total_; }
+  // Whether every input can be read twice.
+  [[nodiscard]] bool all_regular() const { return all_regular_; }
+  [[nodiscard]] char terminator() const { return format_->terminator; }
+  // The header of the first file, as it stands, with --header. Known once a chunk was settled, or at the end.
+  [[nodiscard]] const std::optional<std::string>& header() const { return header_; }
+  [[nodiscard]] unsigned jobs() const { return jobs_; }
+  [[nodiscard]] std::size_t chunk_bytes() const { return chunk_bytes_; }
+
+ private:
+  explicit key_reader(const hasher& hash) : hash_(hash) {}
+  outcome<bool> open_next();
+  void close_source();
+  // Reads into the chunk until it is full, the file ends, or whole records are there and no more bytes.
+  outcome<void> fill(key_chunk& chunk);
+  // Looks at the bytes that are new and moves `cut_`.
+  void find_end(const key_chunk& chunk);
+  outcome<void> take_header(key_chunk& chunk);
+  // What the names of this file's header, which are in chunk.parts_, make of `resolved`.
+  outcome<void> use_header(const key_chunk& chunk, key_format& resolved);
+
+  // Fixed.
+  std::shared_ptr<const key_format> format_;
+  hasher hash_;
+  std::vector<std::string> files_;
+  byte_source::decompression decompression_ = byte_source::decompression::by_content;
+  std::size_t chunk_bytes_ = usual_chunk_bytes;
+  unsigned jobs_ = 1;
+  int wake_ = -1;
+  std::uint64_t total_ = 0;
+  bool all_regular_ = true;
+  // For read().
+  std::size_t next_file_ = 0;
+  byte_source source_;
+  bool open_ = false;
+  bool at_start_ = false;    // no chunk of this file has been given yet
+  bool mark_due_ = false;    // it may begin with a byte order mark that has not been passed over
+  bool header_due_ = false;  // its header has not been read yet
+  bool ended_ = false;       // the source has given all of its bytes
+  std::shared_ptr<const key_format> file_format_;
+  bool same_header_ = false;
+  std::optional<std::string> header_;
+  std::vector<std::string> columns_;  // the names in it
+  std::string header_file_;           // whose it is
+  std::string carried_;               // the beginning of a record
+  csv_scanner scanner_;               // behind all bytes that were read
+  std::size_t scanned_ = 0;           // of the chunk: what was looked at
+  std::size_t cut_ = 0;               // behind the last whole record of the chunk
+  std::optional<problem> deferred_;
+  std::uint64_t finished_bytes_ = 0;
+  // For settle().
+  std::uint64_t next_line_ = 0;
+  std::uint64_t records_ = 0;
+  std::uint64_t settled_bytes_ = 0;
+};
+
+}  // namespace bloomery::cli

@@ -1,0 +1,44 @@
+// cli/terminal/progress.hpp: one line on standard error that says how far we are.
+//
+//     progress line(given, "building", total_bytes);     // 0: unknown
+//     line.update(bytes_done, keys_done);                // as often as you like: it draws 10 times a second at most
+//     line.finish();                                     // clears it; the destructor does too
+//
+// Shown when standard error is a terminal, or with --progress (then as lines of their own if it is none); never with
+// --quiet or --no-progress, and not before half a second has passed: short work needs none.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "cli/flags/flags.hpp"
+
+namespace bloomery::cli {
+
+class progress {
+ public:
+  progress(const options& given, std::string_view label, std::uint64_t total);
+  ~progress() { finish(); }
+  progress(const progress&) = delete;
+  progress& operator=(const progress&) = delete;
+
+  // `done` in the unit of `total`; `keys` for the rate.
+  void update(std::uint64_t done, std::uint64_t keys);
+  void finish();
+
+ private:
+  using clock = std::chrono::steady_clock;
+  [[nodiscard]] std::string line(std::uint64_t done, std::uint64_t keys, double seconds) const;
+
+  std::string label_;
+  std::uint64_t total_ = 0;
+  bool on_ = false;
+  bool terminal_ = false;
+  bool drawn_ = false;
+  clock::time_point start_;
+  clock::time_point next_;
+};
+
+}  // namespace bloomery::cli

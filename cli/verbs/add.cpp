@@ -1,0 +1,123 @@
+// bloomery add: more keys into a filter that is there.
+#include <fmt/core.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cli/filters/edit.hpp"
+#include "cli/filters/fullness.hpp"
+#include "cli/filters/output.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/terminal/json_values.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace add_parts {
+
+struct tally {
+  std::uint64_t keys_read = 0;
+  std::uint64_t keys_inserted = 0;
+};
+
+outcome<tally> insert_all(const options& given, filter_edit& edit) {
+  auto stream = edit.keys(given);
+  if (!stream) return failed(stream.error());
+  progress line(given, "adding", stream->reader().total_bytes());
+  tally so_far;
+  while (true) {
+    const auto more = stream->next();
+    if (!more) return failed(more.error());
+    if (!*more) return so_far;
+    const auto changed =
+        with_digests(stream->chunk(), stream->digest_bits(), [&](auto all) { return edit.filter().insert(all); });
+    if (!changed) return fail_file(edit.name(), changed.error());
+    so_far.keys_read += stream->size();
+    so_far.keys_inserted += *changed;
+    line.update(stream->reader().bytes_taken(), so_far.keys_read);
+  }
+}
+
+std::string summary(const filter_edit& edit, const tally& added, const filter_stats& stats) {
+  std::string out = fmt::format("{}: {}, {} read, {} inserted", edit.name(), edit.filter().info().name,
+                                number_of(added.keys_read, "key"), with_commas(added.keys_inserted));
+  const kind_info& kind = edit.filter().info();
+  if (kind.exact) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
+  out.append(fmt::format("; holds about {}", number_of(fullness_of(kind, stats).keys, "key")));
+  if (!kind.grows && stats.promise_known) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
+  return out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
+}
+
+nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, const filter_stats& stats) {
+  auto out = nlohmann::ordered_json::object();
+  out["file"] = edit.name();
+  out["format"] = edit.format().name;
+  out["kind"] = edit.filter().info().name;
+  out["keys_read"] = added.keys_read;
+  out["keys_inserted"] = added.keys_inserted;
+  out["keys"] = fullness_of(edit.filter().info(), stats).keys;
+  out["capacity_keys"] = capacity_of(edit.filter(), stats);
+  out["file_bytes"] = size_of_file(edit.name());
+  out["memory_bytes"] = stats.memory_bytes;
+  out["fpr_promised"] = promise_of(stats);
+  out["fpr_now"] = stats.fpr_now;
+  out["fill"] = stats.fill;
+  return out;
+}
+
+outcome<int> run(const options& given) {
+  auto edit = filter_edit::open(given);
+  if (!edit) return failed(edit.error());
+  if (auto can = check_ability(edit->name(), edit->filter().info(), "take more keys", &kind_entry::takes_keys); !can) {
+    return failed(can.error());
+  }
+  const auto added = insert_all(given, *edit);
+  if (!added) return failed(added.error());
+  const auto stats = edit->filter().stats();
+  if (!stats) return fail_file(edit->name(), stats.error());
+  if (auto saved = edit->save(); !saved) return failed(saved.error());
+  const std::string overfull = overfull_text(edit->filter(), *stats);
+  if (!overfull.empty()) warn(given, fmt::format("{}: now {}", edit->name(), overfull));
+  if (given.has(flag::json)) {
+    output out;
+    out.write_json(as_json(*edit, *added, *stats));
+    if (auto done = out.flush(); !done) return failed(done.error());
+  } else {
+    note(given, summary(*edit, *added, *stats));
+  }
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery add seen.bloom today.txt", "the lines of today.txt into the filter"},
+    example{"tail -n 1000 access.log | cut -d ' ' -f 1 | bloomery add ips.bloom", "from a pipe"},
+    example{"bloomery add -q users.bloom new.txt || echo 'not added'", "silent; the exit code tells"},
+};
+
+}  // namespace add_parts
+
+const verb add_verb = {
+    .name = "add",
+    .alias = "insert",
+    .bit = on_add,
+    .summary = "add keys to a filter",
+    .usage = "[OPTIONS] FILE [KEYFILES]",
+    .description =
+        "Adds the lines of KEYFILES, or of standard input, to the filter FILE. "
+        "Keys must be written as they were when it was built. "
+        "When the filter then holds more keys than it was made for, a warning says its false-positive rate.\n\n"
+        "The filter is loaded into memory, and FILE is replaced at the end, in the form that it had. "
+        "An error or a signal before that leaves it as it was. "
+        "While one process changes it, others that want to are refused. "
+        "A build or merge with --force asks nobody: "
+        "it replaces FILE, and the add that it overtakes ends with an error.",
+    .examples = add_parts::examples,
+    .exit_codes =
+        "0: added; 1: added, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
+        "it is in place",
+    .run = add_parts::run,
+};
+
+}  // namespace bloomery::cli

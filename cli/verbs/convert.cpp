@@ -1,0 +1,86 @@
+// bloomery convert: the same filter in another format.
+#include <fmt/core.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cli/filters/open.hpp"
+#include "cli/filters/output.hpp"
+#include "cli/filters/shards.hpp"
+#include "cli/flags/format_choice.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace convert_parts {
+
+outcome<int> run(const options& given) {
+  if (given.operands().empty()) return fail_usage("give the filter: bloomery convert FILE -o OUT --to FORMAT");
+  if (!given.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
+  const auto shards = shards_at(given.operands().front());
+  if (!shards) return failed(shards.error());
+  if (auto possible = check_output(given, *shards); !possible) return failed(possible.error());
+  auto opened =
+      given.operands().size() == 1 ? open_filter(given, given.operands().front()) : open_parts(given, given.operands());
+  if (!opened) return failed(opened.error());
+  const formats::format& to = output_format(given);
+  if (!to.writes) return fail_usage(fmt::format("files in format {} can be read, not written", to.name));
+  if (to.is_native() && !formats::holds(to, opened->filter) && opened->form->as_native != nullptr) {
+    auto ours = opened->form->as_native(opened->filter);
+    if (!ours) return fail_file(opened->name, ours.error());
+    opened->filter = std::move(*ours);
+  }
+  if (!formats::holds(to, opened->filter)) {
+    return cannot_become(opened->name, opened->filter, *opened->form, to);
+  }
+  if (auto saved = save_filter(given, opened->filter); !saved) return failed(saved.error());
+  if (given.has(flag::json)) {
+    output out;
+    out.write_json({{"file", given.text(flag::output)},
+                    {"format", to.name},
+                    {"from", opened->form->name},
+                    {"file_bytes", size_of_file(given.text(flag::output))}});
+    if (auto done = out.flush(); !done) return failed(done.error());
+  } else {
+    const bool to_file = given.text(flag::output) != "-";
+    note(given,
+         fmt::format("{}: {}, from {}{}", to_file ? given.text(flag::output) : "standard output", to.name,
+                     opened->form->name, to_file ? ", " + exact_size(size_of_file(given.text(flag::output))) : ""));
+  }
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery convert seen.bloom -o seen.txt --to text", "a native file as lines of text"},
+    example{"bloomery convert blocklist.bloom -o blocklist.bloom.gz --to dcso --compress gzip",
+            "a file of DCSO's bloom, packed as its --gzip wants it"},
+    example{"bloomery convert seen.head seen.chunk1 -o seen.dump --to redisbloom --form dump",
+            "the replies of BF.SCANDUMP as what RESTORE takes"},
+};
+
+}  // namespace convert_parts
+
+const verb convert_verb = {
+    .name = "convert",
+    .alias = "",
+    .bit = on_convert,
+    .summary = "write a filter in another format",
+    .usage = "[OPTIONS] FILE... -o OUT --to FORMAT",
+    .description =
+        "Writes the filter FILE, of whichever format, to OUT in format FORMAT. "
+        "That is possible where both mean the same bits: native and text, packed and not. "
+        "Other products set other bits for the same key, because they hash it otherwise or choose its bits otherwise: "
+        "then convert says why not. A filter does not give its keys back, so what helps is to build it again from "
+        "them, with build --format.\n\n"
+        "Several FILEs are the pieces of one filter, in order, of products that give them so: the replies of "
+        "RedisBloom's SCANDUMP.",
+    .examples = convert_parts::examples,
+    .exit_codes =
+        "0: written; 2: error, such as formats that have no bits in common, and OUT is as it was, unless the line says "
+        "that it is in place",
+    .run = convert_parts::run,
+};
+
+}  // namespace bloomery::cli

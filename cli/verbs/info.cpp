@@ -1,0 +1,478 @@
+// bloomery info: what a filter is and how it stands.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bloomery/native/codec.hpp>
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "cli/filters/fullness.hpp"
+#include "cli/filters/open.hpp"
+#include "cli/filters/shards.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/terminal/chart.hpp"
+#include "cli/terminal/json_values.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace info_parts {
+
+struct report {
+  const opened_filter& opened;
+  filter_stats stats;
+  fullness full;
+  nlohmann::ordered_json shards{};  // of a filter in shards, for --json
+
+  // A shard of a filter that is in several, looked at alone.
+  [[nodiscard]] bool is_shard() const { return opened.header.shard.count != 0 && opened.filter.shards() == 0; }
+  [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
+  // What counts against the capacity.
+  [[nodiscard]] double held() const {
+    if (stats.loss) return static_cast<double>(stats.loss->added_keys);
+    return stats.keys.exact ? static_cast<double>(stats.keys.keys) : stats.estimated_keys;
+  }
+  [[nodiscard]] std::vector<std::string> advice() const {
+    std::vector<std::string> out;
+    if (full.overfull) out.push_back(overfull_advice(kind(), stats, full));
+    if (std::string text = loss_advice(stats); !text.empty()) out.push_back(std::move(text));
+    if (std::string text = delivered_advice(stats); !text.empty()) out.push_back(std::move(text));
+    return out;
+  }
+  [[nodiscard]] std::string hash_name() const {
+    const hash_info* info = find_hash(opened.filter.hash().id);
+    return info == nullptr ? fmt::format("number {}", opened.filter.hash().id) : std::string(info->name);
+  }
+};
+
+nlohmann::ordered_json as_json(const window_state& window) {
+  const auto seconds = [&](std::uint64_t ns) {
+    return window.guaranteed_ns == 0 ? nlohmann::ordered_json(nullptr)
+                                     : nlohmann::ordered_json(static_cast<double>(ns) / 1e9);
+  };
+  auto out = nlohmann::ordered_json::object();
+  out["generation"] = window.generation;
+  out["guaranteed_keys"] = window.guaranteed_keys;
+  out["covered_keys"] = window.covered_keys;
+  out["guaranteed_seconds"] = seconds(window.guaranteed_ns);
+  out["covered_seconds"] = seconds(window.covered_ns);
+  return out;
+}
+
+// Beside what else is exact about the same keys, in bits for each included one.
+struct exactness {
+  double bits = 0;
+  double least = 0;
+  double bloom_cascade = 0;
+  double bit_each = 0;
+
+  static std::optional<exactness> of(const report& from) {
+    if (!from.kind().excludes || from.stats.keys.keys == 0) return {};
+    const auto included = static_cast<double>(from.stats.keys.keys);
+    const sizing::universe keys{.included = from.stats.keys.keys,
+                                .excluded = from.stats.capacity_keys - from.stats.keys.keys};
+    return exactness{.bits = static_cast<double>(from.stats.memory_bytes) * 8.0 / included,
+                     .least = sizing::least_exact_bits(keys) / included,
+                     .bloom_cascade = sizing::bloom_cascade_bits(keys) / included,
+                     .bit_each = static_cast<double>(from.stats.capacity_keys) / included};
+  }
+  [[nodiscard]] std::string text() const {
+    return fmt::format(
+        "{:.2f} bits per included key; {:.2f} is the least possible, a cascade of Bloom filters takes {:.2f}, digests "
+        "64, "
+        "a bit for each key of both lists {:.4g}",
+        bits, least, bloom_cascade, bit_each);
+  }
+  [[nodiscard]] nlohmann::ordered_json as_json() const {
+    return {
+        {"bits", bits}, {"least", least}, {"bloom_cascade", bloom_cascade}, {"digests", 64}, {"bit_each", bit_each}};
+  }
+};
+
+nlohmann::ordered_json parameters_of(const any_filter& filter) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::object();
+  for (const named_value& value : filter.describe()) {
+    if (value.name.empty()) continue;
+    std::string name(value.name);
+    std::replace(name.begin(), name.end(), ' ', '_');
+    if (value.text.empty()) {
+      out[name] = value.number;
+    } else {
+      out[name] = value.text;
+    }
+  }
+  return out;
+}
+
+// One object a shard.
+outcome<nlohmann::ordered_json> shards_of(const opened_filter& opened) {
+  nlohmann::ordered_json out = nlohmann::ordered_json::array();
+  for (unsigned i = 0; i < opened.filter.shards(); ++i) {
+    const any_filter& shard = opened.filter.shard(i);
+    const auto stats = shard.stats();
+    if (!stats) return fail_file(opened.name, stats.error());
+    out.push_back({{"file", shard_file(opened.name, i, opened.filter.shards())},
+                   {"parameters", parameters_of(shard)},
+                   {"capacity_keys", stats->capacity_keys},
+                   {"keys", stats->keys.keys},
+                   {"fill", stats->fill},
+                   {"fpr_now", stats->fpr_now},
+                   {"memory_bytes", stats->memory_bytes}});
+  }
+  return out;
+}
+
+nlohmann::ordered_json as_json(const loss_state& loss) {
+  auto out = nlohmann::ordered_json::object();
+  out["added_keys"] = loss.added_keys;
+  out["removals"] = loss.removals;
+  out["capacity_removals"] = loss.capacity_removals;
+  out["returned"] = loss.returned;
+  out["return_slots"] = loss.return_slots;
+  out["promised"] = loss.promised_rate;
+  out["now"] = loss.rate;
+  return out;
+}
+
+nlohmann::ordered_json as_json(const report& of) {
+  auto out = nlohmann::ordered_json::object();
+  const file_header& header = of.opened.header;
+  out["file"] = of.opened.name;
+  out["format"] = of.opened.form->name;
+  if (of.opened.form->is_native()) out["file_version"] = header.version;
+  out["file_bytes"] = of.opened.file_bytes;
+  out["compression"] = codec_name(of.opened.codec);
+  out["kind"] = of.kind().name;
+  if (of.opened.filter.shards() != 0) {
+    out["shards"] = of.opened.filter.shards();
+    out["each_shard"] = of.shards;
+  } else {
+    const nlohmann::ordered_json parameters = parameters_of(of.opened.filter);
+    if (!parameters.empty()) out["parameters"] = parameters;
+    if (of.is_shard()) out["shard"] = {{"index", header.shard.index}, {"of", header.shard.count}};
+  }
+  out["hash"] = of.hash_name();
+  out["seed"] = of.opened.filter.hash().seed;
+  out["key_id"] = of.opened.filter.hash().key_id == 0
+                      ? nlohmann::ordered_json(nullptr)
+                      : nlohmann::ordered_json(fmt::format("{:016x}", of.opened.filter.hash().key_id));
+  out["digest_bits"] = of.opened.filter.digest_bits();
+  out["capacity_keys"] = capacity_of(of.opened.filter, of.stats);
+  out["keys"] = of.stats.keys.keys;
+  out["keys_exact"] = of.stats.keys.exact;
+  out["estimated_keys"] = of.stats.estimated_keys;
+  out["fill"] = of.stats.fill;
+  if (of.stats.saturated) out["saturated"] = *of.stats.saturated;
+  if (of.stats.window) out["window"] = as_json(*of.stats.window);
+  if (const auto exact = exactness::of(of)) out["bits_per_included_key"] = exact->as_json();
+  if (of.stats.loss) out["loss"] = as_json(*of.stats.loss);
+  out["fpr_promised"] = promise_of(of.stats);
+  out["fpr_now"] = of.stats.fpr_now;
+  if (of.stats.delivered_fpr > 0) out["fpr_delivered"] = of.stats.delivered_fpr;
+  out["overfull"] = of.full.overfull;
+  out["advice"] = of.advice();
+  out["memory_bytes"] = of.stats.memory_bytes;
+  return out;
+}
+
+void add_line(std::string& out, std::string_view name, std::string_view value) {
+  out.append(fmt::format("  {:<14} {}\n", name, value));
+}
+
+// What the shards say, each text once: "none or of the included keys".
+std::string texts_of(const any_filter& filter, std::size_t index) {
+  std::vector<std::string_view> texts;
+  std::string out;
+  for (unsigned i = 0; i < filter.shards(); ++i) {
+    const std::string_view text = filter.shard(i).describe()[index].text;
+    if (std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
+    texts.push_back(text);
+    out.append(fmt::format("{}{}", out.empty() ? "" : " or ", text));
+  }
+  return out;
+}
+
+// "1,024", or with shards that differ "1,024 to 1,040"
+std::string value_text(const report& of, std::size_t index) {
+  const any_filter& filter = of.opened.filter;
+  const named_value value = filter.describe()[index];
+  if (!value.text.empty()) return filter.shards() == 0 ? std::string(value.text) : texts_of(filter, index);
+  if (filter.shards() == 0) return with_commas(value.number);
+  std::uint64_t least = value.number;
+  std::uint64_t most = value.number;
+  for (unsigned i = 1; i < filter.shards(); ++i) {
+    const std::uint64_t number = filter.shard(i).describe()[index].number;
+    least = std::min(least, number);
+    most = std::max(most, number);
+  }
+  if (least == most) return fmt::format("{} in each shard", with_commas(least));
+  return fmt::format("{} to {} in a shard", with_commas(least), with_commas(most));
+}
+
+std::string shards_text(const report& of) {
+  const unsigned count = of.opened.filter.shards();
+  const std::string first = shard_file(of.opened.name, 0, count);
+  if (count == 1) return fmt::format("1 shard: {}", first);
+  return fmt::format("{} shards: {} to {}", count, first, shard_file(of.opened.name, count - 1, count));
+}
+
+// A shard alone.
+std::string shard_text(const report& of) {
+  const shard_place& place = of.opened.header.shard;
+  const std::string set = set_of(of.opened.name, place);
+  return fmt::format("{}: a part of {}; what follows is about this part alone",
+                     shard_label(place.index, place.count).c_str(),
+                     set.empty() ? "a filter in several files" : fmt::format("the filter {}", set));
+}
+
+std::string file_text(const report& of) {
+  const file_header& header = of.opened.header;
+  std::string out = exact_size(of.opened.file_bytes);
+  if (of.opened.form->is_native()) {
+    out.append(fmt::format(", {} version {}", header.text ? "text form of" : "native", header.version));
+  } else {
+    out.append(fmt::format(", format {}: {}", of.opened.form->name, of.opened.form->summary));
+  }
+  if (of.opened.codec != codec_none) {
+    out.append(fmt::format(", {}: {} of the memory", codec_name(of.opened.codec),
+                           percent(static_cast<double>(of.opened.file_bytes) /
+                                   static_cast<double>(std::max<std::uint64_t>(1, of.stats.memory_bytes)))));
+  }
+  return out;
+}
+
+// An insert of a key that seems to be there is not counted, so what was counted is a little less than what is in it.
+std::string keys_text(const report& of) {
+  const std::string estimate = with_commas(static_cast<std::uint64_t>(of.stats.estimated_keys + 0.5));
+  if (of.kind().exact) return with_commas(of.stats.keys.keys);
+  if (of.kind().excludes && of.opened.filter.shards() != 0) {
+    return fmt::format("{} included, {} excluded", with_commas(of.stats.keys.keys),
+                       with_commas(of.stats.capacity_keys - of.stats.keys.keys));
+  }
+  if (of.kind().excludes) return fmt::format("{} included", with_commas(of.stats.keys.keys));
+  if (of.kind().expires) {
+    return fmt::format("{} inserted since it was made (while they were not in it)", with_commas(of.stats.keys.keys));
+  }
+  if (!of.stats.keys.exact && static_cast<double>(of.full.keys) < 0.9 * of.stats.estimated_keys) {
+    return fmt::format("about {}, and as full as one with {}, as an intersection is", with_commas(of.full.keys),
+                       estimate);
+  }
+  if (!of.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
+  return fmt::format("{} counted (inserts of keys that were not in it{}), {} estimated from the fill",
+                     with_commas(of.stats.keys.keys),
+                     of.stats.loss && of.stats.loss->removals != 0 ? ", less removals" : "", estimate);
+}
+
+std::string saturated_text(std::uint64_t stuck) {
+  if (stuck == 0) return "none";
+  return fmt::format("{}, which stay as they are: keys that have only such cannot be removed",
+                     number_of(stuck, "counter"));
+}
+
+// "30 d, or 1,000,000 keys if more come in that time"
+std::string window_text(const window_state& window) {
+  const std::string keys = number_of(window.guaranteed_keys, "key");
+  if (window.guaranteed_ns == 0) return keys;
+  return fmt::format("{}, or {} if more come in that time", human_duration(window.guaranteed_ns), keys);
+}
+std::string covered_text(const window_state& window) {
+  std::string out = number_of(window.covered_keys, "key");
+  if (window.guaranteed_ns != 0) out = fmt::format("the last {}, {}", human_duration(window.covered_ns), out);
+  return out.append(fmt::format("; in generation {}", with_commas(window.generation)));
+}
+
+std::string fpr_text(const report& of, double fpr) {
+  if (of.kind().exact) return "0 (exact)";
+  return of.kind().excludes ? fmt::format("0 for keys of both lists, {} for others", percent(fpr)) : rate_text(fpr);
+}
+
+// What was removed, and what that costs.
+void add_loss(std::string& out, const loss_state& loss) {
+  add_line(out, "removals",
+           fmt::format("{} of the {} that it was made for", with_commas(loss.removals),
+                       with_commas(loss.capacity_removals)));
+  add_line(out, "came back",
+           fmt::format("{} in a list of {}", number_of(loss.returned, "key"), number_of(loss.return_slots, "slot")));
+  add_line(out, "loss promised",
+           fmt::format("{} of its keys, after so many removals; none before the first", rate_text(loss.promised_rate)));
+  add_line(out, "loss now", loss.removals == 0 ? "none" : rate_text(loss.rate));
+}
+
+std::string as_text(const report& of, const painter& paint) {
+  std::string out = fmt::format("{}\n", paint(style::bold, of.opened.name));
+  add_line(out, "file", file_text(of));
+  add_line(out, "kind", fmt::format("{}: {}", of.kind().name, of.kind().summary));
+  if (of.is_shard()) add_line(out, "shard", shard_text(of));
+  if (of.opened.filter.shards() != 0) add_line(out, "set", shards_text(of));
+  const named_values values = of.opened.filter.describe();
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!values[i].name.empty()) add_line(out, values[i].name, value_text(of, i));
+  }
+  const hash_spec& hash = of.opened.filter.hash();
+  std::string hash_text = of.hash_name();
+  if (hash.key_id == 0) hash_text.append(fmt::format(", seed {}", hash.seed));
+  if (hash.key_id != 0) hash_text.append(fmt::format(", secret key {:016x}", hash.key_id));
+  add_line(out, "hash", fmt::format("{}, {}-bit digests", hash_text, of.opened.filter.digest_bits()));
+  add_line(out, "keys", keys_text(of));
+  if (of.stats.window) {
+    add_line(out, "window", window_text(*of.stats.window));
+    add_line(out, "covered now", covered_text(*of.stats.window));
+  } else if (!of.stats.promise_known) {
+    add_line(out, "capacity", "unknown: the file does not say");
+  } else if (!grows(of.opened.filter) && !of.kind().excludes) {
+    const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
+    add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
+  }
+  add_line(out, "fill", percent(of.stats.fill));
+  if (of.stats.saturated) add_line(out, "saturated", saturated_text(*of.stats.saturated));
+  add_line(out, "FPR promised",
+           of.stats.promise_known ? fpr_text(of, of.stats.promised_fpr) : "unknown: the file does not say");
+  add_line(out, "FPR now", fpr_text(of, of.stats.fpr_now));
+  if (of.stats.loss) add_loss(out, *of.stats.loss);
+  add_line(out, "memory", exact_size(of.stats.memory_bytes));
+  if (const auto exact = exactness::of(of)) add_line(out, "size", exact->text());
+  for (const std::string& text : of.advice()) {
+    const bool full = of.full.overfull || of.stats.loss;
+    out.append(
+        fmt::format("  {} {}\n", paint(style::caution, fmt::format("{:<14}", full ? "overfull" : "small")), text));
+  }
+  return out;
+}
+
+// How many cells of a byte are in use: bits that are set, or counters above 0.
+unsigned cells_in_use(unsigned byte, unsigned cell_bits) {
+  unsigned used = 0;
+  for (unsigned mask = (1U << cell_bits) - 1; mask <= 0xffU; mask <<= cell_bits) used += (byte & mask) != 0 ? 1 : 0;
+  return used;
+}
+
+// The share of cells in use in equal parts of the array, in the order of memory.
+std::vector<double> fill_of_parts(std::span<const std::byte> bytes, std::size_t parts, unsigned cell_bits) {
+  std::array<std::uint8_t, 256> in_use{};
+  for (unsigned byte = 0; byte < 256; ++byte) in_use[byte] = static_cast<std::uint8_t>(cells_in_use(byte, cell_bits));
+  const double cells_a_byte = 8.0 / static_cast<double>(cell_bits);
+  std::vector<double> shares;
+  for (std::size_t part = 0; part < parts; ++part) {
+    const std::size_t first = bytes.size() / parts * part + std::min(part, bytes.size() % parts);
+    const std::size_t last = bytes.size() / parts * (part + 1) + std::min(part + 1, bytes.size() % parts);
+    std::uint64_t used = 0;
+    for (std::size_t i = first; i < last; ++i) used += in_use[std::to_integer<std::size_t>(bytes[i])];
+    shares.push_back(last == first ? 0
+                                   : static_cast<double>(used) / (cells_a_byte * static_cast<double>(last - first)));
+  }
+  return shares;
+}
+
+// The arrays of the filter: one, or that of each shard.
+outcome<std::vector<std::span<const std::byte>>> arrays_of(const opened_filter& opened) {
+  std::vector<std::span<const std::byte>> out;
+  const unsigned shards = opened.filter.shards();
+  for (unsigned i = 0; i < std::max(shards, 1U); ++i) {
+    const auto bytes = shards == 0 ? opened.filter.bytes() : opened.filter.shard(i).bytes();
+    if (!bytes) return fail_file(opened.name, bytes.error());
+    out.push_back(*bytes);
+  }
+  return out;
+}
+
+outcome<std::string> picture(const options& given, const opened_filter& opened) {
+  const auto arrays = arrays_of(opened);
+  if (!arrays) return failed(arrays.error());
+  const std::size_t bytes = arrays->front().size();
+  if (bytes == 0) return fmt::format("  (kind {} has no bit array to draw)\n", opened.filter.info().name);
+  constexpr std::size_t columns = 64;
+  constexpr std::size_t most_rows = 8;
+  const chart_look look = look_of(given, STDOUT_FILENO);
+  const std::size_t rows = std::clamp<std::size_t>(bytes * arrays->size() / columns, 1, most_rows);
+  const std::size_t in_each = std::clamp<std::size_t>(rows * columns / arrays->size(), 1, bytes);
+  std::vector<double> shares;
+  for (const auto& array : *arrays) {
+    const auto own = fill_of_parts(array, in_each, opened.filter.info().cell_bits);
+    shares.insert(shares.end(), own.begin(), own.end());
+  }
+  const std::size_t parts = shares.size();
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  std::string out = fmt::format("\n  fill of {} parts of the array{}, {} each, from 0 % (blank) to 100 % (full)\n",
+                                parts, arrays->size() == 1 ? "" : "s, shard by shard", human_size(bytes / in_each));
+  for (std::size_t first = 0; first < parts; first += columns) {
+    const std::size_t size = std::min(columns, parts - first);
+    out.append(fmt::format("  |{}|\n", draw_heat(std::span(shares).subspan(first, size), 0.0, 1.0, look)));
+  }
+  out.append(fmt::format("  emptiest part {}, fullest part {}\n", percent(*least), percent(*most)));
+  return out;
+}
+
+outcome<void> show(const options& given, const std::string& path, output& out) {
+  const auto opened = open_filter(given, path);
+  if (!opened) return failed(opened.error());
+  const auto stats = opened->filter.stats();
+  if (!stats) return fail_file(opened->name, stats.error());
+  report of{*opened, *stats, fullness_of(opened->filter.info(), *stats)};
+  if (given.has(flag::json)) {
+    auto shards = shards_of(*opened);
+    if (!shards) return failed(shards.error());
+    of.shards = std::move(*shards);
+    if (given.operands().size() == 1) {
+      out.write_json(as_json(of));
+    } else {
+      out.write(as_json(of).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      out.write('\n');
+    }
+    return {};
+  }
+  out.write(as_text(of, painter(given, STDOUT_FILENO)));
+  if (given.has(flag::plot)) {
+    const auto drawn = picture(given, *opened);
+    if (!drawn) return failed(drawn.error());
+    out.write(*drawn);
+  }
+  return {};
+}
+
+outcome<int> run(const options& given) {
+  if (given.operands().empty()) return fail_usage("give a filter: bloomery info FILE...");
+  if (given.has(flag::json) && given.has(flag::plot))
+    return fail_usage("--plot is for people and --json is not: give one");
+  output out;
+  for (const std::string& path : given.operands()) {
+    if (auto shown = show(given, path, out); !shown) {
+      static_cast<void>(out.flush());
+      return failed(shown.error());
+    }
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery info seen.bloom", "kind, size, keys, false-positive rate now and promised"},
+    example{"bloomery info --plot seen.bloom", "with a picture of how full the array is"},
+    example{"bloomery info --json *.bloom | jq -r 'select(.overfull).file'", "the filters that hold too many keys"},
+};
+
+}  // namespace info_parts
+
+const verb info_verb = {
+    .name = "info",
+    .alias = "show",
+    .bit = on_info,
+    .summary = "say what a filter is and how full it is",
+    .usage = "[OPTIONS] FILE...",
+    .description =
+        "Says what each FILE is, in any format that 'bloomery formats' lists: kind and parameters, hash, keys in it "
+        "(exact, or estimated after a merge), capacity, "
+        "fill, false-positive rate promised and now (and of kinds that may lose keys the share of those), "
+        "memory and file size, "
+        "and whether it holds more keys than it was made for. "
+        "Several files give one block each, or with --json one object a line. "
+        "Of a filter in shards FILE is the name without the shard's number; the file of a shard is described alone.\n\n"
+        "The whole file is read and checked; with --trust it is read only. - is standard input.",
+    .examples = info_parts::examples,
+    .exit_codes = "0: done; 2: error, such as a damaged file",
+    .run = info_parts::run,
+};
+
+}  // namespace bloomery::cli

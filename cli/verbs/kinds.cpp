@@ -1,0 +1,112 @@
+// bloomery kinds: what kinds of filters there are.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "cli/filters/kind_table.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "cli/terminal/text.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace kinds_parts {
+
+// At one million keys and 1 %; none where it depends on the keys.
+std::optional<double> bits_per_key(const kind_entry& line) {
+  const auto plan = line.plan({.keys = 1'000'000, .fpr = 0.01}, {});
+  if (!plan || line.info->exact || line.excludes) return {};
+  return plan->bits_per_key;
+}
+
+std::string abilities(const kind_entry& line) {
+  std::string out;
+  const auto add = [&](bool can, std::string_view word) {
+    if (can) out.append(out.empty() ? "" : " ").append(word);
+  };
+  add(line.merges, "merges");
+  add(line.folds, "folds");
+  add(line.erases, "erases");
+  add(line.counts, "counts");
+  add(line.info->grows, "grows");
+  add(line.info->expires, "expires");
+  add(line.info->built_at_once, "built at once");
+  add(line.excludes, "excludes");
+  add(line.info->may_lose, "may lose keys");
+  return out;
+}
+
+nlohmann::ordered_json as_json() {
+  auto list = nlohmann::ordered_json::array();
+  for (const kind_entry& line : kind_table()) {
+    auto kind = nlohmann::ordered_json::object();
+    const auto bits = bits_per_key(line);
+    kind["name"] = line.info->name;
+    kind["id"] = line.info->id;
+    kind["summary"] = line.info->summary;
+    kind["bits_per_key_at_1_percent"] = bits ? nlohmann::ordered_json(*bits) : nullptr;
+    kind["cache_lines_per_query"] = line.info->lines;
+    kind["exact"] = line.info->exact;
+    kind["merges"] = line.merges;
+    kind["folds"] = line.folds;
+    kind["erases"] = line.erases;
+    kind["counts"] = line.counts;
+    kind["grows"] = line.info->grows;
+    kind["expires"] = line.info->expires;
+    kind["built_at_once"] = line.info->built_at_once;
+    kind["excludes"] = line.excludes;
+    kind["may_lose"] = line.info->may_lose;
+    kind["integer_keys"] = line.info->integer_keys;
+    kind["layouts"] = layout_names(*line.info);
+    kind["modes"] = words_in(line.info->modes);
+    list.push_back(std::move(kind));
+  }
+  return {{"kinds", std::move(list)}};
+}
+
+outcome<int> run(const options& given) {
+  if (!given.operands().empty()) return fail_usage(fmt::format("takes no '{}'", given.operands().front()));
+  output out;
+  if (given.has(flag::json)) {
+    out.write_json(as_json());
+  } else {
+    const painter paint(given, STDOUT_FILENO);
+    out.write(paint(style::bold, fmt::format("{:<8} {:>12}  {:<24} {:<33} {}", "kind", "bits/key 1 %",
+                                             "lines a look-up", "can", "what it is")));
+    out.write('\n');
+    for (const kind_entry& line : kind_table()) {
+      const auto size = bits_per_key(line);
+      const std::string bits = size ? fmt::format("{:.2f}", *size) : "by keys";
+      out.write(fmt::format("{:<8} {:>12}  {:<24} {:<33} {}\n", line.info->name, bits, line.info->lines,
+                            abilities(line), line.info->summary));
+    }
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery kinds", "the kinds, one a line"},
+    example{"bloomery kinds --json | jq -r '.kinds[].name'", "their names"},
+};
+
+}  // namespace kinds_parts
+
+const verb kinds_verb = {
+    .name = "kinds",
+    .alias = "",
+    .bit = on_kinds,
+    .summary = "list the kinds of filters",
+    .usage = "[--json]",
+    .description =
+        "Lists the kinds of filters that build takes: bits per key at a false-positive rate of 1 %, cache lines that a "
+        "query touches, and what each can do beyond insert and query.",
+    .examples = kinds_parts::examples,
+    .exit_codes = "0: done; 2: error",
+    .run = kinds_parts::run,
+};
+
+}  // namespace bloomery::cli

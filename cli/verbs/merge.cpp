@@ -1,0 +1,373 @@
+// bloomery merge: one filter out of several.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "cli/filters/edit.hpp"
+#include "cli/filters/fullness.hpp"
+#include "cli/filters/open.hpp"
+#include "cli/filters/output.hpp"
+#include "cli/filters/shards.hpp"
+#include "cli/flags/format_choice.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/terminal/json_values.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace merge_parts {
+
+struct merged {
+  any_filter filter;
+  const formats::format* form = nullptr;  // of the first
+  std::vector<std::string> names{};
+  std::vector<std::uint64_t> factors{};  // by which each was folded; 1: not at all
+  std::optional<overlap> common{};       // of an intersection: its keys, where that is not known exactly
+
+  // For messages about what is there before the next one.
+  [[nodiscard]] std::string name() const { return names.size() == 1 ? names.front() : "the filters before it"; }
+};
+
+std::string hash_text(const hash_spec& hash) {
+  const hash_info* info = find_hash(hash.id);
+  return fmt::format("{} seed {}", info == nullptr ? std::string_view("?") : info->name, hash.seed);
+}
+
+// Sets of other digests have nothing in common, whatever their bits say.
+outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
+  const std::string& first = so_far.names.front();
+  const any_filter& filter = so_far.filter;
+  const bool both_ours = so_far.form->is_native() && next.form->is_native();
+  if (filter.info().id != next.filter.info().id && !both_ours) {
+    return fail_text(fmt::format("{} is in format {}, {} in format {}: only filters of one product can be merged",
+                                 first, so_far.form->name, next.name, next.form->name));
+  }
+  if (filter.info().id != next.filter.info().id) {
+    return fail_text(fmt::format("{} is of kind {}, {} of kind {}: only filters of one kind can be merged", first,
+                                 filter.info().name, next.name, next.filter.info().name));
+  }
+  if (filter.shards() != next.filter.shards()) {
+    const auto form = [](unsigned shards) { return shards == 0 ? "one file" : number_of(shards, "shard"); };
+    return fail_text(fmt::format("{} is in {}, {} in {}: only filters in as many shards can be merged", first,
+                                 form(filter.shards()), next.name, form(next.filter.shards())));
+  }
+  const hash_spec& a = filter.hash();
+  const hash_spec& b = next.filter.hash();
+  if (a.id != b.id || a.seed != b.seed) {
+    return fail_text(fmt::format("{} was built with {}, {} with {}: only filters of one hash and seed can be merged",
+                                 first, hash_text(a), next.name, hash_text(b)));
+  }
+  if (a.key_id != b.key_id) {
+    return fail_text(
+        fmt::format("{} was built with secret key {:016x}, {} with {:016x}: only filters of one secret key "
+                    "can be merged",
+                    first, a.key_id, next.name, b.key_id));
+  }
+  return {};
+}
+
+// "1,024 blocks"
+std::string size_text(const any_filter& filter, std::uint64_t units) {
+  for (const named_value& value : filter.describe()) {
+    if (!value.name.empty() && value.text.empty() && value.number == filter.fold_units()) {
+      return fmt::format("{} {}", with_commas(units), value.name);
+    }
+  }
+  return with_commas(units);
+}
+
+failed refuse_sizes(const merged& so_far, const opened_filter& next) {
+  const std::uint64_t common = std::gcd(so_far.filter.fold_units(), next.filter.fold_units());
+  return fail_text(
+      fmt::format("{} has {}, {} has {}: folded to the largest size that divides both, {}, the result would "
+                  "be too full to tell keys apart; build them with the same -n and -p",
+                  so_far.name(), size_text(so_far.filter, so_far.filter.fold_units()), next.name,
+                  size_text(next.filter, next.filter.fold_units()), with_commas(common)));
+}
+
+// The library says what differs; here are the values, of filters of the same size.
+failed refuse_shapes(const std::string& name, const any_filter& one, const std::string& other_name,
+                     const any_filter& other, const error& why) {
+  std::string text = fmt::format("{} and {}: {}", name, other_name, describe(why).view());
+  const named_values ours = one.describe();
+  const named_values theirs = other.describe();
+  const auto value = [](const named_value& of) {
+    return of.text.empty() ? with_commas(of.number) : std::string(of.text);
+  };
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    if (ours[i].name.empty() || (ours[i].text == theirs[i].text && ours[i].number == theirs[i].number)) continue;
+    text.append(fmt::format("; {} {} and {}", ours[i].name, value(ours[i]), value(theirs[i])));
+  }
+  return fail_text(std::move(text));
+}
+
+// Of more than two filters the number is an upper bound (core/overlap.hpp), and so is that of any of them.
+overlap least(const std::optional<overlap>& before, const overlap& now) {
+  if (!before) return now;
+  return {.keys = std::min(before->keys, now.keys), .low = 0, .high = std::min(before->high, now.high)};
+}
+
+result<void> intersect(merged& so_far, any_filter& into, const any_filter& other) {
+  const auto ours = into.stats();
+  if (!ours) return fail(ours.error());
+  const auto theirs = other.stats();
+  if (!theirs) return fail(theirs.error());
+  if (auto done = into.intersect(other); !done) return done;
+  const auto both = into.stats();
+  if (!both) return fail(both.error());
+  if (both->cells.cells != 0) {
+    so_far.common = least(so_far.common, estimate_overlap(both->cells, ours->fill, theirs->fill, both->fill));
+  }
+  return {};
+}
+
+result<void> combine(const options& given, merged& so_far, any_filter& into, const any_filter& other) {
+  if (given.has(flag::intersect)) return intersect(so_far, into, other);
+  return into.merge(other, given.has(flag::any_rate) ? merge_rate::any : merge_rate::as_promised);
+}
+
+failed refuse(const merged& so_far, const any_filter& ours, const opened_filter& next, const any_filter& theirs,
+              const error& why) {
+  if (why.code == errc::mismatch) return refuse_shapes(so_far.names.front(), ours, next.name, theirs, why);
+  return fail_file(next.name, why);
+}
+
+// Filters of other sizes: both become as large as the largest size that divides both. What the smaller one promised
+// holds for the result, if it was not folded itself.
+outcome<void> join_folded(const options& given, merged& so_far, const opened_filter& next) {
+  const std::uint64_t common = std::gcd(so_far.filter.fold_units(), next.filter.fold_units());
+  const std::uint64_t our_factor = so_far.filter.fold_units() / common;
+  const std::uint64_t their_factor = next.filter.fold_units() / common;
+  auto ours = so_far.filter.fold(our_factor);
+  auto theirs = next.filter.fold(their_factor);
+  for (const auto* folded : {&ours, &theirs}) {
+    if (*folded) continue;
+    if (folded->error().code == errc::cannot_fold) return refuse_sizes(so_far, next);
+    return fail_file(folded == &theirs ? next.name : so_far.name(), folded->error());
+  }
+  any_filter& into = their_factor == 1 ? *theirs : *ours;
+  any_filter& from = their_factor == 1 ? *ours : *theirs;
+  if (auto done = combine(given, so_far, into, from); !done) return refuse(so_far, *ours, next, *theirs, done.error());
+  const auto stats = into.stats();
+  if (!stats) return fail_error(stats.error());
+  if (stats->fpr_now > useless_fpr) return refuse_sizes(so_far, next);
+  so_far.filter = std::move(into);
+  for (std::uint64_t& factor : so_far.factors) factor *= our_factor;
+  so_far.names.push_back(next.name);
+  so_far.factors.push_back(their_factor);
+  return {};
+}
+
+// Whether they are of one layout, and what else a kind calls by a word.
+bool is_same_form(const any_filter& one, const any_filter& other) {
+  const named_values ours = one.describe();
+  const named_values theirs = other.describe();
+  return std::equal(ours.begin(), ours.end(), theirs.begin(),
+                    [](const named_value& a, const named_value& b) { return a.text == b.text; });
+}
+
+outcome<void> join(const options& given, merged& so_far, const opened_filter& next) {
+  if (auto same = check_same_keys(so_far, next); !same) return same;
+  const std::uint64_t ours = so_far.filter.fold_units();
+  const std::uint64_t theirs = next.filter.fold_units();
+  if (ours != theirs && ours != 0 && theirs != 0 && is_same_form(so_far.filter, next.filter)) {
+    return join_folded(given, so_far, next);
+  }
+  if (auto done = combine(given, so_far, so_far.filter, next.filter); !done) {
+    return refuse(so_far, so_far.filter, next, next.filter, done.error());
+  }
+  so_far.names.push_back(next.name);
+  so_far.factors.push_back(1);
+  return {};
+}
+
+// Another product's filters are merged into one of theirs; native ones become a native file, in text or not as asked.
+const formats::format* kept_format(const formats::format& first) { return first.is_native() ? nullptr : &first; }
+
+// One after the other, so that no more than two are in memory.
+outcome<merged> merge_all(const options& given) {
+  std::optional<merged> so_far;
+  for (const std::string& path : given.operands()) {
+    auto next = open_filter(given, path);
+    if (!next) return failed(next.error());
+    if (so_far) {
+      if (auto joined = join(given, *so_far, *next); !joined) return failed(joined.error());
+      continue;
+    }
+    if (auto can = check_ability(next->name, next->filter.info(), "be merged", &kind_entry::merges); !can) {
+      return failed(can.error());
+    }
+    const formats::format& to = output_format(given, kept_format(*next->form));
+    if (!formats::holds(to, next->filter)) return cannot_become(next->name, next->filter, *next->form, to);
+    if (auto fitting = check_parameters(given, to); !fitting) return failed(fitting.error());
+    auto own = next->filter.is_mapped() ? next->filter.clone() : result<any_filter>(std::move(next->filter));
+    if (!own) return fail_file(next->name, own.error());
+    so_far = merged{std::move(*own), next->form, {next->name}, {1}};
+  }
+  return std::move(*so_far);
+}
+
+struct whole_overlap {
+  std::uint64_t keys, low, high;
+  explicit whole_overlap(const overlap& of)
+      : keys(static_cast<std::uint64_t>(of.keys + 0.5)),
+        low(static_cast<std::uint64_t>(of.low)),
+        high(static_cast<std::uint64_t>(std::ceil(std::min(of.high, static_cast<double>(max_keys))))) {}
+};
+
+// "about 1,010 keys (872 to 1,149)"
+std::string keys_text(const merged& made, const filter_stats& stats) {
+  if (!made.common) {
+    return fmt::format("{}{}", made.filter.info().exact ? "" : "about ",
+                       number_of(fullness_of(made.filter.info(), stats).keys, "key"));
+  }
+  const whole_overlap common(*made.common);
+  if (made.names.size() > 2) return fmt::format("at most about {}", number_of(common.high, "key"));
+  return fmt::format("about {} ({} to {})", number_of(common.keys, "key"), with_commas(common.low),
+                     with_commas(common.high));
+}
+
+std::string summary(const options& given, const merged& made, const filter_stats& stats) {
+  const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
+  const unsigned shards = made.filter.shards();
+  std::string out = fmt::format("{}: {} of {}, {}{}, {}, {}", given.text(flag::output),
+                                given.has(flag::intersect) ? "intersection" : "union",
+                                number_of(made.names.size(), "filter"), made.filter.info().name,
+                                shards == 0 ? std::string() : fmt::format(" in {}", number_of(shards, "shard")),
+                                keys_text(made, stats), exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
+  if (!made.filter.info().exact) {
+    out.append(
+        fmt::format("; fill {}; FPR now {}, {}", percent(stats.fill), percent(stats.fpr_now), promise_text(stats)));
+    if (stats.promise_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
+  }
+  return out;
+}
+
+nlohmann::ordered_json as_json(const options& given, const merged& made, const filter_stats& stats) {
+  auto out = nlohmann::ordered_json::object();
+  out["file"] = given.text(flag::output);
+  out["operation"] = given.has(flag::intersect) ? "intersection" : "union";
+  out["inputs"] = nlohmann::ordered_json::array();
+  for (std::size_t i = 0; i < made.names.size(); ++i) {
+    out["inputs"].push_back({{"file", made.names[i]}, {"folded", made.factors[i]}});
+  }
+  out["format"] = output_format(given, kept_format(*made.form)).name;
+  out["kind"] = made.filter.info().name;
+  if (made.filter.shards() != 0) out["shards"] = made.filter.shards();
+  if (made.common) {
+    const whole_overlap common(*made.common);
+    out["keys"] = common.keys;
+    out["keys_low"] = common.low;
+    out["keys_high"] = common.high;
+  } else {
+    out["keys"] = fullness_of(made.filter.info(), stats).keys;
+  }
+  out["keys_exact"] = made.filter.info().exact;
+  out["capacity_keys"] = capacity_of(made.filter, stats);
+  out["file_bytes"] = size_of_file(given.text(flag::output));
+  out["memory_bytes"] = stats.memory_bytes;
+  out["fpr_promised"] = promise_of(stats);
+  out["fpr_now"] = stats.fpr_now;
+  out["fill"] = stats.fill;
+  return out;
+}
+
+outcome<void> check_inputs(const options& given) {
+  if (given.operands().empty()) return fail_usage("give the filters to merge: bloomery merge -o FILE FILTERS");
+  if (std::count(given.operands().begin(), given.operands().end(), "-") > 1) {
+    return fail_usage("standard input holds one filter: give - once");
+  }
+  const auto shards = shards_at(given.operands().front());
+  if (!shards) return failed(shards.error());
+  return check_output(given, *shards);
+}
+
+// The lock of an output that is an input as well: what is added to it meanwhile would be lost.
+outcome<std::optional<file_lock>> lock_output(const options& given) {
+  const std::string path(given.text(flag::output));
+  for (const std::string& input : given.operands()) {
+    const auto shards = shards_at(input);
+    if (!shards) return failed(shards.error());
+    const std::string first = first_file(path, *shards);
+    if (path == "-" || input == "-" || !is_same_file(first, first_file(input, *shards))) continue;
+    auto lock = file_lock::take(first);
+    if (!lock) return failed(lock.error());
+    return std::optional(std::move(*lock));
+  }
+  return std::optional<file_lock>();
+}
+
+outcome<int> run(const options& given) {
+  if (auto possible = check_inputs(given); !possible) return failed(possible.error());
+  const auto lock = lock_output(given);
+  if (!lock) return failed(lock.error());
+  const auto made = merge_all(given);
+  if (!made) return failed(made.error());
+  const auto stats = made->filter.stats();
+  if (!stats) return fail_error(stats.error());
+  if (*lock) {
+    if (auto same = (*lock)->check_path(); !same) return failed(same.error());
+  }
+  if (auto saved = save_filter(given, made->filter, kept_format(*made->form)); !saved) return failed(saved.error());
+  for (std::size_t i = 0; i < made->names.size(); ++i) {
+    if (made->factors[i] != 1)
+      note(given, fmt::format("folded {} {} times", made->names[i], with_commas(made->factors[i])));
+  }
+  const std::string overfull = overfull_text(made->filter, *stats);
+  if (!overfull.empty()) warn(given, fmt::format("{}: {}", given.text(flag::output), overfull));
+  if (given.has(flag::json)) {
+    output out;
+    out.write_json(as_json(given, *made, *stats));
+    if (auto done = out.flush(); !done) return failed(done.error());
+  } else {
+    note(given, summary(given, *made, *stats));
+  }
+  return 0;
+}
+
+constexpr std::array examples = {
+    example{"bloomery merge -o week.bloom mon.bloom tue.bloom wed.bloom", "what is in any of them"},
+    example{"bloomery merge --intersect -o both.bloom a.bloom b.bloom", "what may be in both"},
+    example{"bloomery merge --force -o all.bloom all.bloom new.bloom", "new.bloom into all.bloom"},
+    example{"bloomery merge --compress zstd -o copy.bloom f.bloom", "a checked copy, compressed"},
+};
+
+}  // namespace merge_parts
+
+const verb merge_verb = {
+    .name = "merge",
+    .alias = "join",
+    .bit = on_merge,
+    .summary = "merge filters into one",
+    .usage = "-o FILE [OPTIONS] FILTERS",
+    .description =
+        "Writes the union of the filters to FILE: it finds every key of each of them. "
+        "With --intersect it finds every key that is in all of them, and fewer others than each; "
+        "how many there are is estimated, with an interval that holds the true number in 95 of 100 cases "
+        "(of more than two filters, an upper bound). "
+        "The filters must be of one kind and built with one hash, seed and secret key.\n\n"
+        "Filters of kinds that fold may differ in size: "
+        "the larger ones are folded, to the largest size that divides the sizes of all. "
+        "A folded filter is as full as one that was built at the smaller size. "
+        "When that is too full to tell keys apart, or the kind cannot fold, the merge is refused. "
+        "The false-positive rate of the result is printed, with a warning when it is worse than promised. "
+        "Filters of kind growing merge whatever their sizes, their rates add up, "
+        "and a result that would be worse than promised is refused without --any-rate.\n\n"
+        "Filters in shards are merged shard by shard, into as many; all must have as many. "
+        "Every input is checked as a whole. "
+        "FILE appears whole or not at all; with --force it may be one of the inputs.",
+    .examples = merge_parts::examples,
+    .exit_codes =
+        "0: merged; 1: merged, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
+        "it is in place",
+    .run = merge_parts::run,
+};
+
+}  // namespace bloomery::cli

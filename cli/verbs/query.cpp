@@ -1,0 +1,157 @@
+// bloomery query: which lines may be in the filter.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "cli/filters/open.hpp"
+#include "cli/keys/digests.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace query_parts {
+
+struct tally {
+  std::uint64_t keys = 0;
+  std::uint64_t present = 0;
+};
+
+// What to print of each line.
+struct selection {
+  explicit selection(const options& given)
+      : invert(given.has(flag::invert)),
+        mark(given.has(flag::mark)),
+        silent(given.has(flag::quiet)),
+        lines(!silent && !given.has(flag::count) && !given.has(flag::json)) {}
+  bool invert;
+  bool mark;
+  bool silent;
+  bool lines;
+
+  [[nodiscard]] std::uint64_t selected(const tally& so_far) const {
+    return invert ? so_far.keys - so_far.present : so_far.present;
+  }
+};
+
+// Done by the threads: asks for the keys of a chunk, counts those that may be present and writes the lines to print.
+void answer(const opened_filter& opened, const selection& what, char terminator, key_chunk& chunk) {
+  chunk.mask.resize(mask_words(chunk.size()));
+  const auto asked = ask(opened.filter, chunk);
+  if (!asked) return chunk.fail(fail_file(opened.name, asked.error()).value());
+  const auto records = chunk.records();
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    const bool present = bit_of(chunk.mask, i);
+    chunk.tally += present ? 1 : 0;
+    if (!what.lines || (!what.mark && present == what.invert)) continue;
+    if (what.mark) chunk.text.append(present ? "1\t" : "0\t");
+    chunk.text.append(records.text(i)).push_back(terminator);
+  }
+}
+
+// The header of the first file stands above the lines, once.
+void write_header(const key_reader& reader, const selection& what, output& out) {
+  if (!reader.header()) return;
+  if (what.mark) out.write("mark\t");
+  out.write(*reader.header());
+  out.write(reader.terminator());
+}
+
+outcome<tally> ask_all(const options& given, digest_stream& stream, output& out) {
+  const selection what(given);
+  progress line(given, "asking", stream.reader().total_bytes());
+  tally so_far;
+  bool header_due = what.lines;
+  while (true) {
+    const auto more = stream.next();
+    if (more && std::exchange(header_due, false)) write_header(stream.reader(), what, out);
+    if (!more) {
+      // What was answered before the input broke stays answered.
+      static_cast<void>(out.flush());
+      return failed(more.error());
+    }
+    if (!*more) return so_far;
+    so_far.keys += stream.size();
+    so_far.present += stream.chunk().tally;
+    out.write(stream.chunk().text);
+    if (what.lines && stream.chunk().waited) {
+      if (auto done = out.flush(); !done) return failed(done.error());
+    }
+    if (out.is_broken() || (what.silent && what.selected(so_far) != 0)) return so_far;
+    line.update(stream.reader().bytes_taken(), so_far.keys);
+  }
+}
+
+outcome<int> run(const options& given) {
+  if (given.operands().empty()) return fail_usage("give the filter: bloomery query FILE [KEYFILES]");
+  if (given.has(flag::mark) && given.has(flag::invert)) {
+    return fail_usage("--mark shows present and absent lines: leave -v out");
+  }
+  const std::string& path = given.operands().front();
+  const std::span<const std::string> files = std::span(given.operands()).subspan(1);
+  if (path == "-" && (files.empty() || std::find(files.begin(), files.end(), "-") != files.end())) {
+    return fail_usage("the filter comes from standard input, so the keys cannot: name their files");
+  }
+  const auto opened = open_filter(given, path);
+  if (!opened) return failed(opened.error());
+  const auto hash = hasher_of(given, *opened);
+  if (!hash) return failed(hash.error());
+  auto reader = key_reader::make(given, files, *hash);
+  if (!reader) return failed(reader.error());
+  if (selection(given).lines) reader->require_same_header();
+  const auto work = [&opened, what = selection(given), terminator = reader->terminator()](key_chunk& chunk) {
+    answer(*opened, what, terminator, chunk);
+  };
+  digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits(), work);
+  output out;
+  const auto counted = ask_all(given, stream, out);
+  if (!counted) return failed(counted.error());
+  const std::uint64_t selected = selection(given).selected(*counted);
+  if (given.has(flag::json)) {
+    out.write_json({{"filter", opened->name},
+                    {"keys", counted->keys},
+                    {"present", counted->present},
+                    {"absent", counted->keys - counted->present}});
+  } else if (given.has(flag::count) && !given.has(flag::quiet)) {
+    out.write(fmt::format("{}\n", selected));
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return selected != 0 ? 0 : 1;
+}
+
+constexpr std::array examples = {
+    example{"bloomery query seen.bloom urls.txt", "the lines of urls.txt that may be in the filter"},
+    example{"bloomery query -v seen.bloom < urls.txt", "the lines that are surely not in it"},
+    example{"echo alice | bloomery query -q users.bloom && echo maybe", "one key, by exit code"},
+    example{"bloomery query -c --csv --header -f email users.bloom people.csv",
+            "how many e-mail addresses may be in it"},
+};
+
+}  // namespace query_parts
+
+const verb query_verb = {
+    .name = "query",
+    .alias = "check",
+    .bit = on_query,
+    .summary = "print the lines that may be in a filter",
+    .usage = "[OPTIONS] FILE [KEYFILES]",
+    .description =
+        "Prints the lines whose keys may be in the filter FILE; with -v those that are surely not. "
+        "Keys are the lines of KEYFILES, or of standard input. "
+        "They must be written as they were when the filter was built. "
+        "With --header the header of the first file is printed above the lines (with --mark behind the word mark and a "
+        "tab), and files with other columns are refused; -c, -q and --json print no lines, and -f finds its columns by "
+        "name in each file.\n\n"
+        "The filter is memory-mapped: a file of any size opens at once. "
+        "Each part of it is checked when it is first touched. "
+        "Lines are printed in the order of the input, whatever -j, "
+        "and those from a slow pipe as soon as they are there.",
+    .examples = query_parts::examples,
+    .exit_codes = "0: at least one line was selected (with --mark: one that may be present); 1: none was; 2: error",
+    .run = query_parts::run,
+};
+
+}  // namespace bloomery::cli

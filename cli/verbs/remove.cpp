@@ -1,0 +1,155 @@
+// bloomery remove: keys out of a filter, for the kinds that can.
+#include <fmt/core.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+
+#include "cli/filters/edit.hpp"
+#include "cli/filters/fullness.hpp"
+#include "cli/filters/output.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/terminal/messages.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/progress.hpp"
+#include "cli/verbs/verb.hpp"
+
+namespace bloomery::cli {
+namespace remove_parts {
+
+struct tally {
+  std::uint64_t keys_read = 0;
+  std::uint64_t removed = 0;
+  [[nodiscard]] std::uint64_t absent() const { return keys_read - removed; }
+};
+
+outcome<tally> erase_all(const options& given, filter_edit& edit) {
+  auto stream = edit.keys(given);
+  if (!stream) return failed(stream.error());
+  progress line(given, "removing", stream->reader().total_bytes());
+  tally so_far;
+  while (true) {
+    const auto more = stream->next();
+    if (!more) return failed(more.error());
+    if (!*more) return so_far;
+    const auto erased = edit.filter().erase(stream->narrow());
+    if (!erased) return fail_file(edit.name(), erased.error());
+    so_far.removed += *erased;
+    so_far.keys_read += stream->size();
+    line.update(stream->reader().bytes_taken(), so_far.keys_read);
+  }
+}
+
+// Once for a filter, with its first removal: what that means.
+void tell_loss(const options& given, const filter_edit& edit, const loss_state& loss, std::uint64_t removals_before) {
+  if (removals_before != 0 || loss.removals == 0) return;
+  note(given,
+       fmt::format("{}: from its first removal on, this kind may lose keys: of those that are in it, up to {} are "
+                   "called absent after {} (--kind cuckoo and counting lose none)",
+                   edit.name(), percent(loss.promised_rate), number_of(loss.capacity_removals, "removal")));
+}
+
+nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, const filter_stats& held) {
+  nlohmann::ordered_json out{{"file", edit.name()},
+                             {"kind", edit.filter().info().name},
+                             {"keys_read", counted.keys_read},
+                             {"keys_removed", counted.removed},
+                             {"keys_absent", counted.absent()},
+                             {"keys", held.keys.keys},
+                             {"keys_exact", held.keys.exact},
+                             {"file_bytes", size_of_file(edit.name())},
+                             {"memory_bytes", held.memory_bytes}};
+  if (!held.loss) return out;
+  out["removals"] = held.loss->removals;
+  out["capacity_removals"] = held.loss->capacity_removals;
+  out["loss_promised"] = held.loss->promised_rate;
+  out["loss_now"] = held.loss->rate;
+  return out;
+}
+
+outcome<void> report(const options& given, const filter_edit& edit, const tally& counted,
+                     std::uint64_t removals_before) {
+  const auto held = edit.filter().stats();
+  if (!held) return fail_file(edit.name(), held.error());
+  if (held->loss) tell_loss(given, edit, *held->loss, removals_before);
+  if (const std::string advice = loss_advice(*held); !advice.empty()) {
+    warn(given, fmt::format("{}: {}", edit.name(), advice));
+  }
+  if (!given.has(flag::json)) {
+    std::string text =
+        fmt::format("{}: {}, {} read, {} removed, {} absent; holds {}{}", edit.name(), edit.filter().info().name,
+                    number_of(counted.keys_read, "key"), with_commas(counted.removed), with_commas(counted.absent()),
+                    held->keys.exact ? "" : "about ", number_of(held->keys.keys, "key"));
+    if (held->loss) {
+      text.append(
+          fmt::format("; loss now {}, promised {}", percent(held->loss->rate), percent(held->loss->promised_rate)));
+    }
+    note(given, text);
+    return {};
+  }
+  output out;
+  out.write_json(as_json(edit, counted, *held));
+  return out.flush();
+}
+
+// Of kinds that may lose keys by their removals.
+outcome<std::uint64_t> removals_of(const filter_edit& edit) {
+  if (!edit.filter().info().may_lose) return 0;
+  const auto stats = edit.filter().stats();
+  if (!stats) return fail_file(edit.name(), stats.error());
+  return stats->loss ? stats->loss->removals : 0;
+}
+
+outcome<int> run(const options& given) {
+  auto edit = filter_edit::open(given);
+  if (!edit) return failed(edit.error());
+  if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", &kind_entry::erases); !can) {
+    return failed(can.error());
+  }
+  const auto removals_before = removals_of(*edit);
+  if (!removals_before) return failed(removals_before.error());
+  const auto counted = erase_all(given, *edit);
+  if (!counted) return failed(counted.error());
+  if (counted->removed != 0) {
+    if (auto saved = edit->save(); !saved) return failed(saved.error());
+  }
+  if (auto said = report(given, *edit, *counted, *removals_before); !said) return failed(said.error());
+  return counted->absent() == 0 ? 0 : 1;
+}
+
+constexpr std::array examples = {
+    example{"bloomery remove --u64 ids.bloom gone.txt", "the integers of gone.txt out of the filter"},
+    example{"bloomery remove coupons.bloom redeemed.txt", "out of a filter that was built with --kind counting"},
+    example{"echo 42 | bloomery remove -q --u64 ids.bloom || echo 'was not in it'", "one key, by exit code"},
+};
+
+}  // namespace remove_parts
+
+const verb remove_verb = {
+    .name = "remove",
+    .alias = "",
+    .bit = on_remove,
+    .summary = "remove keys from a filter, for kinds that can",
+    .usage = "[OPTIONS] FILE [KEYFILES]",
+    .description =
+        "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE. "
+        "It must be of a kind that can erase: 'bloomery kinds' says which. "
+        "Nothing is removed for a key that is surely absent; the others are removed all the same. "
+        "A line that comes twice is two removals, "
+        "and a key that was added twice to a filter that counts is there until its second removal. "
+        "Remove only keys that were added: "
+        "a filter with false positives cannot tell a key that merely seems to be there from one that is, "
+        "and removing it may take away keys that share its place.\n\n"
+        "Kind dual keeps removals in a filter of their own. From the first one on it may lose keys: "
+        "its promised rate is then also that of keys that are in it and called absent, "
+        "which is said once and shown by info.\n\n"
+        "FILE is replaced at the end, in the form that it had. "
+        "An error or a signal before that leaves it as it was. "
+        "While one process changes it, others that want to are refused.",
+    .examples = remove_parts::examples,
+    .exit_codes =
+        "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was, unless the line "
+        "says that it is in place",
+    .run = remove_parts::run,
+};
+
+}  // namespace bloomery::cli

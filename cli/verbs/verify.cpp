@@ -1,0 +1,163 @@
+// bloomery verify: whether a filter keeps its two promises.
+#include <fmt/core.h>
+#include <unistd.h>
+
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "cli/filters/fullness.hpp"
+#include "cli/flags/numbers.hpp"
+#include "cli/terminal/json_values.hpp"
+#include "cli/terminal/output.hpp"
+#include "cli/terminal/terminal.hpp"
+#include "cli/verbs/verb.hpp"
+#include "cli/verbs/verify_checks.hpp"
+
+namespace bloomery::cli {
+namespace verify_parts {
+
+nlohmann::ordered_json as_json(const findings& found, const opened_filter& opened) {
+  auto out = nlohmann::ordered_json::object();
+  out["filter"] = opened.name;
+  out["format"] = opened.form->name;
+  out["kind"] = opened.filter.info().name;
+  out["holds"] = found.holds();
+  out["keys"] = found.keys;
+  out["different_keys"] = found.different;
+  out["false_negatives"] = found.missing;
+  out["first_missing"] = nlohmann::ordered_json::array();
+  for (const missing_key& key : found.first_missing)
+    out["first_missing"].push_back({{"line", key.line}, {"text", key.text}});
+  if (found.stats.loss) {
+    out["loss_measured"] = found.lost_rate();
+    out["loss_low"] = found.lost_low;
+    out["loss_high"] = found.lost_high;
+    out["loss_promised"] = found.may_lose() ? found.stats.loss->promised_rate : 0.0;
+    out["loss_expected_now"] = found.stats.loss->rate;
+    out["loss_holds"] = found.keys_hold();
+  }
+  out["probes"] = found.probes;
+  out["probes_generated"] = found.generated;
+  out["probes_that_are_keys"] = found.not_absent;
+  out["false_positives"] = found.hits;
+  out["fpr_measured"] = found.rate();
+  out["fpr_low"] = found.low;
+  out["fpr_high"] = found.high;
+  out["confidence"] = findings::confidence;
+  out["tolerance"] = findings::tolerance;
+  out["fpr_promised"] = promise_of(found.stats);
+  out["fpr_expected_now"] = found.stats.fpr_now;
+  out["fpr_holds"] = found.rate_holds();
+  out["keys_in_filter"] = found.full.keys;
+  out["capacity_keys"] = capacity_of(opened.filter, found.stats);
+  out["overfull"] = found.full.overfull;
+  out["advice"] = advice_on(found, opened);
+  return out;
+}
+
+std::string verdict(bool good, const painter& paint) {
+  return good ? paint(style::good, "ok    ") : paint(style::bad, "BROKEN");
+}
+
+std::string keys_text(const findings& found, const painter& paint) {
+  const bool within = found.missing != 0 && found.keys_hold();
+  std::string out = fmt::format("{}  false negatives  {} of {}",
+                                within ? paint(style::caution, "LOST  ") : verdict(found.keys_hold(), paint),
+                                with_commas(found.missing), number_of(found.keys, "key"));
+  if (found.may_lose()) {
+    out.append(fmt::format(": {}\n", percent(found.lost_rate())));
+    out.append(
+        fmt::format("          between {} and {} with 99 % confidence; promised {}, expected now {}: after a "
+                    "removal this kind may lose keys\n",
+                    percent(found.lost_low), percent(found.lost_high), percent(found.stats.loss->promised_rate),
+                    percent(found.stats.loss->rate)));
+  } else {
+    out.append("\n");
+  }
+  for (const missing_key& key : found.first_missing)
+    out.append(fmt::format("          line {}: {}\n", key.line, key.text));
+  if (found.missing > found.first_missing.size()) {
+    out.append(fmt::format("          and {} more\n", with_commas(found.missing - found.first_missing.size())));
+  }
+  return out;
+}
+
+std::string as_text(const findings& found, const opened_filter& opened, const painter& paint) {
+  std::string out = keys_text(found, paint);
+  out.append(fmt::format("{}  false positives  {} of {}: {}\n", verdict(found.rate_holds(), paint),
+                         with_commas(found.hits), number_of(found.probes, "absent key"), percent(found.rate())));
+  out.append(fmt::format("          between {} and {} with 99 % confidence; {}, expected now {}\n", percent(found.low),
+                         percent(found.high), promise_text(found.stats), percent(found.stats.fpr_now)));
+  if (found.not_absent != 0) {
+    out.append(
+        fmt::format("          {} of the absent keys are keys and were left out\n", with_commas(found.not_absent)));
+  }
+  if (found.full.overfull) {
+    out.append(fmt::format("{}  more keys than it was made for\n", paint(style::caution, "FULL  ")));
+  }
+  for (const std::string& text : advice_on(found, opened)) out.append(fmt::format("{}\n", paint(style::caution, text)));
+  return out;
+}
+
+outcome<int> run(const options& given) {
+  if (given.operands().size() != 1) return fail_usage("give one filter: bloomery verify FILE --keys KEYFILE");
+  if (!given.has(flag::keys)) return fail_usage("give the keys that it was built from: --keys KEYFILE");
+  if (given.has(flag::absent) && given.has(flag::probes)) {
+    return fail_usage("--absent and --probes contradict each other: give one");
+  }
+  const int from_input = (given.operands().front() == "-" ? 1 : 0) + (given.text(flag::keys) == "-" ? 1 : 0) +
+                         (given.text(flag::absent) == "-" ? 1 : 0);
+  if (from_input > 1) return fail_usage("standard input (-) can be read only once");
+  const auto opened = open_filter(given, given.operands().front());
+  if (!opened) return failed(opened.error());
+  const auto found = examine(given, *opened);
+  if (!found) return failed(found.error());
+  output out;
+  if (given.has(flag::json)) {
+    out.write_json(as_json(*found, *opened));
+  } else if (!given.has(flag::quiet)) {
+    out.write(as_text(*found, *opened, painter(given, STDOUT_FILENO)));
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return found->holds() ? 0 : 1;
+}
+
+constexpr std::array examples = {
+    example{"bloomery verify seen.bloom --keys urls.txt",
+            "is every line in it, and is the rest wrong as rarely as promised?"},
+    example{"bloomery verify seen.bloom --keys urls.txt --probes 100M", "a sharper measurement"},
+    example{"bloomery verify seen.bloom --keys urls.txt --absent other.txt",
+            "measured with real keys that are not in it"},
+    example{"bloomery verify revoked.bloom --keys revoked.txt --absent valid.txt",
+            "of kind cascade: is it right about every line of both?"},
+};
+
+}  // namespace verify_parts
+
+const verb verify_verb = {
+    .name = "verify",
+    .alias = "",
+    .bit = on_verify,
+    .summary = "prove that a filter keeps its promises",
+    .usage = "FILE --keys KEYFILE [OPTIONS]",
+    .description =
+        "Asks the filter FILE for every key of KEYFILE: none may be missing. "
+        "Then asks for generated keys that are not in KEYFILE and counts how many it claims to hold. "
+        "With 99 % confidence (Clopper-Pearson) the rate may not be more than 1.05 times the promised one.\n\n"
+        "Without a single key, or with --absent without a single absent one, there is nothing to check: an error.\n\n"
+        "Kind cascade promises 0 for the keys that it excludes: with --absent, not one of these may be claimed.\n\n"
+        "A filter of kind dual may lose keys, once some were removed from it: "
+        "missing ones are told and break no promise as long as they are no more than 1.05 times its promised loss, "
+        "with the same confidence. Removed keys must not be in KEYFILE.\n\n"
+        "Where a promise is broken, it says what to change. "
+        "It also tells when the filter holds more keys than it was made for, which alone breaks no promise yet.\n\n"
+        "Keys must be written as they were when the filter was built. "
+        "Beside the filter, 8 to 16 bytes of memory are taken for each key of KEYFILE.",
+    .examples = verify_parts::examples,
+    .exit_codes = "0: both promises hold; 1: one is broken, and the output says what to change; 2: error",
+    .run = verify_parts::run,
+};
+
+}  // namespace bloomery::cli

@@ -1,0 +1,62 @@
+// cli/verbs/verify_checks.hpp: what `bloomery verify` finds out; verb_verify.cpp tells it.
+//
+// Keys and probes are asked for on all threads; what is found does not depend on their number.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "cli/filters/fullness.hpp"
+#include "cli/filters/open.hpp"
+
+namespace bloomery::cli {
+
+struct missing_key {
+  std::uint64_t line = 0;
+  std::string text;
+};
+
+struct findings {
+  static constexpr double confidence = 0.99;
+  static constexpr double tolerance = 1.05;
+
+  std::uint64_t keys = 0;
+  std::uint64_t different = 0;  // of these
+  std::uint64_t missing = 0;
+  std::vector<missing_key> first_missing{};
+  std::uint64_t probes = 0;
+  std::uint64_t hits = 0;
+  std::uint64_t not_absent = 0;  // of --absent, left out because they are keys
+  bool generated = true;         // the probes, or they came from --absent
+  double low = 0;                // the true rate lies between, with the stated confidence
+  double high = 1;
+  double lost_low = 0;  // of missing keys, the same
+  double lost_high = 1;
+  filter_stats stats{};
+  fullness full{};
+  bool exact = false;  // about these probes
+
+  [[nodiscard]] double rate() const {
+    return probes == 0 ? 0.0 : static_cast<double>(hits) / static_cast<double>(probes);
+  }
+  // Some kinds may, from their first removal on.
+  [[nodiscard]] bool may_lose() const { return stats.loss && stats.loss->removals != 0; }
+  [[nodiscard]] double lost_rate() const {
+    return keys == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(keys);
+  }
+  [[nodiscard]] bool keys_hold() const {
+    return missing == 0 || (may_lose() && !(lost_low > tolerance * stats.loss->promised_rate));
+  }
+  // What the rate is held against: what was promised, or where nobody knows that, what the fill makes of it.
+  [[nodiscard]] double rate_wanted() const { return stats.promise_known ? stats.promised_fpr : stats.fpr_now; }
+  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * rate_wanted()); }
+  [[nodiscard]] bool holds() const { return keys_hold() && rate_holds(); }
+};
+
+outcome<findings> examine(const options& given, const opened_filter& opened);
+
+// What to change, one sentence each; empty when there is nothing.
+std::vector<std::string> advice_on(const findings& found, const opened_filter& opened);
+
+}  // namespace bloomery::cli

@@ -1,0 +1,86 @@
+// kernels/growing/dispatch.hpp: the look-ups of the growing filter with the best instruction set there is.
+//
+// A batch pays for the choice once. A single look-up calls through a pointer, or nothing at all in a program that is
+// compiled for AVX2. Sets without vector code of their own here take the portable code, of which compilers make vectors.
+#pragma once
+
+#include <atomic>
+#include <bloomery/core/cpu.hpp>
+#include <bloomery/core/intrinsics.hpp>
+#include <bloomery/hash/digest_feed.hpp>
+#include <bloomery/kernels/growing.hpp>
+
+namespace bloomery::kernels {
+
+namespace portable {
+
+#define BLOOMERY_TARGET
+#define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
+
+template <class Slots>
+BLOOMERY_INLINE bool found(Slots /*slots*/, const std::byte* line, typename Slots::lane digest) {
+  return growing_match<Slots>(line, digest);
+}
+BLOOMERY_INLINE bool is_found(bool any) { return any; }
+struct eight_found {
+  std::array<bool, 8> of;
+
+  [[nodiscard]] BLOOMERY_INLINE unsigned bits() const {
+    unsigned all = 0;
+    for (unsigned i = 0; i < 8; ++i) all |= (of[i] ? 1U : 0U) << i;
+    return all;
+  }
+};
+
+#include <bloomery/kernels/growing/loops.inc>
+
+#undef BLOOMERY_INLINE
+#undef BLOOMERY_TARGET
+
+}  // namespace portable
+
+}  // namespace bloomery::kernels
+
+#include <bloomery/kernels/growing/avx2.hpp>
+
+namespace bloomery::kernels {
+
+template <class Slots>
+void growing_ask_with(isa level, const growing_view& view, std::size_t count, const digest_feed& next,
+                      std::uint64_t* mask, const growing_beyond& beyond) noexcept {
+#ifdef BLOOMERY_X86
+  if (level == isa::avx2 || level == isa::avx512) return avx2::growing_ask<Slots>(view, count, next, mask, beyond);
+#endif
+  static_cast<void>(level);
+  portable::growing_ask<Slots>(view, count, next, mask, beyond);
+}
+
+template <class Slots>
+struct growing_single {
+  using ask_function = bool (*)(const growing_view&, std::uint64_t, const growing_beyond&) noexcept;
+
+  static ask_function of(isa level) noexcept {
+#ifdef BLOOMERY_X86
+    if (level == isa::avx2 || level == isa::avx512) return avx2::growing_ask_one<Slots>;
+#endif
+    static_cast<void>(level);
+    return portable::growing_ask_one<Slots>;
+  }
+  static bool choose(const growing_view& view, std::uint64_t digest, const growing_beyond& beyond) noexcept {
+    const ask_function chosen = of(active_isa());
+    ask.store(chosen, std::memory_order_relaxed);
+    return chosen(view, digest, beyond);
+  }
+  static inline constinit std::atomic<ask_function> ask{choose};
+};
+
+template <class Slots>
+bool growing_ask_one(const growing_view& view, std::uint64_t digest, const growing_beyond& beyond) noexcept {
+#if defined(BLOOMERY_X86) && defined(BLOOMERY_COMPILED_FOR)
+  return avx2::growing_ask_one<Slots>(view, digest, beyond);
+#else
+  return growing_single<Slots>::ask.load(std::memory_order_relaxed)(view, digest, beyond);
+#endif
+}
+
+}  // namespace bloomery::kernels

@@ -1,0 +1,77 @@
+// kinds/ribbon/system.hpp: a solved system of ribbon equations in stored bytes: where a look-up finds its parts, and whether a
+// file can be one.
+//
+// A filter is one such system (kind ribbon) or several (kind cascade). Each lies in words of its own, as ribbon_geometry says,
+// and hashes in a way of its own if it has a salt of its own.
+#pragma once
+
+#include <bloomery/kernels/ribbon.hpp>
+#include <bloomery/kinds/bit_store.hpp>
+#include <bloomery/kinds/ribbon/layout.hpp>
+#include <cstdint>
+
+namespace bloomery::detail {
+
+// For look-ups in a system whose first word this is.
+inline kernels::ribbon_view ribbon_view_of(const ribbon_geometry& geometry, const std::uint64_t* words,
+                                           std::uint64_t salt = 0) noexcept {
+  kernels::ribbon_view view{};
+  view.size_bytes = geometry.payload_bytes();
+  view.count = geometry.layers();
+  view.columns = geometry.rate.columns;
+  view.wanted = {kernels::ribbon_bits_of(geometry.rate.columns), kernels::ribbon_bits_of(geometry.widest())};
+  for (unsigned i = 0; i < view.count; ++i) {
+    view.layers[i] = {.words = words + geometry.word_of(i),
+                      .thresholds = reinterpret_cast<const std::byte*>(words + geometry.threshold_word_of(i)),
+                      .multiplier = kernels::ribbon_multiplier(i, salt + (i + 1 == view.count ? geometry.seed : 0)),
+                      .starts = geometry.starts(i),
+                      .first_wide = geometry.first_wide(i)};
+  }
+  return view;
+}
+
+// Calls f(first byte, size) for the thresholds and blocks of the system that a look-up reads.
+template <class F>
+void ribbon_touched(const ribbon_geometry& geometry, const kernels::ribbon_view& view, std::uint64_t digest, F&& f) {
+  std::uint64_t hash = digest;
+  for (unsigned i = 0; i < view.count; ++i) {
+    const kernels::ribbon_layer& layer = view.layers[i];
+    hash = kernels::ribbon_hash(hash, layer.multiplier);
+    const std::uint64_t start = layer.start_of(hash);
+    f(geometry.threshold_word_of(i) * 8 + kernels::ribbon_layer::threshold_byte(start), std::uint64_t{1});
+    if (layer.is_bumped(start)) continue;
+    const kernels::ribbon_place at = view.place(layer, start, 0);
+    const std::uint64_t end = view.word_of(layer, start / kernels::ribbon_width + 2);
+    f((geometry.word_of(i) + at.word) * 8, (end - at.word) * 8);
+    return;
+  }
+}
+
+// Whether there can be such blocks: no layer behind one that is missing, and no size that does not fit into numbers.
+inline result<void> check_ribbon_blocks(const ribbon_geometry& geometry) noexcept {
+  for (unsigned i = 0; i < ribbon_geometry::most_layers; ++i) {
+    const std::uint64_t blocks = geometry.blocks[i];
+    const bool behind_none = i != 0 && geometry.blocks[i - 1] == 0;
+    if (blocks == 1 || blocks > ribbon_geometry::most_blocks || (behind_none && blocks != 0)) {
+      return fail(errc::bad_field, "blocks", {blocks});
+    }
+  }
+  if (geometry.blocks[0] == 0 && geometry.seed != 0) return fail(errc::bad_field, "seed", {geometry.seed});
+  if (geometry.payload_words() > max_filter_bits / 64) return fail(errc::bad_field, "blocks", {geometry.blocks[0]});
+  return {};
+}
+
+// Whether what is between and behind the parts of the system that begins at this word is 0.
+inline bool ribbon_gaps_are_zero(const ribbon_geometry& geometry, const bit_store& store,
+                                 std::uint64_t first_word = 0) noexcept {
+  const auto is_zero = [&](std::uint64_t first, std::uint64_t end) {
+    while (first < end && store.word(first_word + first) == 0) ++first;
+    return first >= end;
+  };
+  for (unsigned i = 0; i < geometry.layers(); ++i) {
+    if (!is_zero(geometry.word_of(i) + geometry.words(i), geometry.word_of(i + 1))) return false;
+  }
+  return is_zero(geometry.threshold_word_of(geometry.layers()), geometry.payload_words());
+}
+
+}  // namespace bloomery::detail

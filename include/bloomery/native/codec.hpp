@@ -1,0 +1,94 @@
+// native/codec.hpp: compression of a file's payload, and the table of what this program can do.
+//
+// The core needs no compression library. Its own codec `rans` (native/rans.hpp) is always there. A program that links
+// bloomery::codecs and calls `enable_codecs()` once can also write and read files packed with zstd and gzip; without it
+// such files are refused by name (errc::not_linked). Registering is safe from any thread, and doing it twice is harmless.
+//
+// Filters near their capacity are as random as any bytes and do not compress. Sparse ones do, and a classic Bloom filter
+// that is made larger and emptier than usual packs to less than a usual one takes: see sizing::packed_hashes.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <bloomery/core/result.hpp>
+#include <bloomery/native/header.hpp>
+#include <bloomery/native/rans.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <string_view>
+
+namespace bloomery {
+
+struct codec {
+  std::uint32_t id = codec_none;
+  std::string_view name{};
+  // No stored byte can unpack to more than this many: what claims more is refused before memory is asked for.
+  std::uint64_t max_expansion = 1;
+  // Room that `compress` needs for `size_bytes` of input.
+  std::uint64_t (*bound)(std::uint64_t size_bytes) noexcept = nullptr;
+  // How many bytes of `to` were used. Level 0 is the library's default.
+  result<std::uint64_t> (*compress)(std::span<const std::byte> from, std::span<std::byte> to,
+                                    int level) noexcept = nullptr;
+  // Fills `to` exactly from all of `from`, or fails.
+  result<void> (*decompress)(std::span<const std::byte> from, std::span<std::byte> to) noexcept = nullptr;
+  // Fails unless `from` unpacks to so many bytes and more; what is in `to` afterwards is of no use. With it a reader can ask for
+  // memory in proportion to what is proven. May be null.
+  result<void> (*unpack_first)(std::span<const std::byte> from, std::span<std::byte> to) noexcept = nullptr;
+};
+
+// Registers zstd and gzip. Defined in the library bloomery::codecs.
+void enable_codecs() noexcept;
+
+namespace detail {
+
+inline constexpr std::array<std::string_view, 4> codec_names = {"none", "zstd", "gzip", "rans"};
+inline constexpr codec own_codec{.id = codec_rans,
+                                 .name = "rans",
+                                 .max_expansion = rans::max_expansion,
+                                 .bound = rans::bound,
+                                 .compress = rans::compress,
+                                 .decompress = rans::decompress,
+                                 .unpack_first = rans::unpack_first};
+inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec_table{nullptr, nullptr, nullptr,
+                                                                                       &own_codec};
+
+}  // namespace detail
+
+// `entry` must live as long as the program. Ids that the file format does not know are ignored.
+inline void register_codec(const codec& entry) noexcept {
+  if (entry.id < detail::codec_table.size()) detail::codec_table[entry.id].store(&entry, std::memory_order_release);
+}
+
+// "none", "zstd", "gzip", "rans", or "?".
+inline constexpr std::string_view codec_name(std::uint32_t id) noexcept {
+  return id < detail::codec_names.size() ? detail::codec_names[id] : std::string_view{"?"};
+}
+
+// The id of a name, as given to --compress; linked or not.
+inline result<std::uint32_t> codec_id(std::string_view name) noexcept {
+  for (std::uint32_t id = 0; id < detail::codec_names.size(); ++id) {
+    if (detail::codec_names[id] == name) return id;
+  }
+  return fail(errc::unknown_codec, name);
+}
+
+// The registered codec; codec_none is none.
+inline result<const codec*> find_codec(std::uint32_t id) noexcept {
+  if (id == codec_none || id >= detail::codec_table.size()) {
+    std::array<char, 16> text{};
+    std::snprintf(text.data(), text.size(), "%u", static_cast<unsigned>(id));
+    return fail(errc::unknown_codec, text.data());
+  }
+  const codec* found = detail::codec_table[id].load(std::memory_order_acquire);
+  if (found == nullptr) return fail(errc::not_linked, codec_name(id));
+  return found;
+}
+inline result<const codec*> find_codec(std::string_view name) noexcept {
+  const auto id = codec_id(name);
+  if (!id) return fail(id.error());
+  return find_codec(*id);
+}
+
+}  // namespace bloomery

@@ -1,0 +1,151 @@
+// native/shard.hpp: one filter in several parts: which part a digest belongs to, and what a part's file says of itself.
+//
+//     unsigned at = bloomery::shard_of(digest, 16);               // 0 to 15
+//     auto params = bloomery::shard_params({.keys = 1'000'000, .fpr = 0.01}, 16);   // what each of the 16 is made from
+//
+// The shard is taken from the high bits of a mix of the digest. Kinds use the digest itself, high bits and low ones, so
+// within a shard every bit that they look at is as random as before: a shard is an ordinary filter of its keys.
+//
+// Room          keys fall into shards at random, so some get more than their part. Each shard is made for so many that the
+//               chance that any of them is asked for more is below one in a million (Bernstein's inequality for the
+//               binomial): 4 shards of a million keys have 0.6 % more room, 16 of a thousand 20 %.
+// Set           the files of one saving bear one stamp, made from the content of all of them: a file of another set, or of
+//               another day, has another stamp, and the same content has the same.
+#pragma once
+
+#include <array>
+#include <bloomery/core/result.hpp>
+#include <bloomery/core/wide.hpp>
+#include <bloomery/hash/concept.hpp>
+#include <bloomery/kinds/concept.hpp>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <span>
+#include <utility>
+
+namespace bloomery {
+
+inline constexpr unsigned max_shards = 4096;
+
+// What a file says of its place in a set; a count of 0: it is no shard, but the whole filter.
+struct shard_place {
+  std::uint32_t index = 0;
+  std::uint32_t count = 0;
+  std::uint64_t stamp = 0;
+  friend bool operator==(const shard_place&, const shard_place&) = default;
+};
+
+// Part of the file format: never changed.
+constexpr unsigned shard_of(std::uint64_t digest, unsigned count) noexcept {
+  return static_cast<unsigned>(fast_range(mix64(digest + 0xd1b54a32d192ed03ULL), count));
+}
+constexpr unsigned shard_of(const digest128& digest, unsigned count) noexcept { return shard_of(digest.low, count); }
+
+// "03-of-16": as many digits as the count has, and at least two.
+struct shard_label {
+  std::array<char, 24> text{};
+  shard_label(unsigned index, unsigned count) noexcept {
+    const int digits = count < 100 ? 2 : count < 1000 ? 3 : 4;
+    std::snprintf(text.data(), text.size(), "%0*u-of-%0*u", digits, index % 10000, digits, count % 10000);
+  }
+  [[nodiscard]] const char* c_str() const noexcept { return text.data(); }
+};
+
+inline result<void> check_shards(std::uint64_t count) noexcept {
+  if (count >= 1 && count <= max_shards) return {};
+  return fail(errc::bad_shards, {}, {count, max_shards});
+}
+
+// Keys that one of so many shards is made for when all together hold `keys`.
+inline std::uint64_t shard_keys(std::uint64_t keys, unsigned count) noexcept {
+  if (count <= 1) return keys;
+  constexpr double chance = 1e-6;
+  const double mean = static_cast<double>(keys) / count;
+  const double log_chance = std::log(count / chance);
+  const double more = log_chance / 3 + std::sqrt(log_chance * log_chance / 9 + 2 * mean * log_chance);
+  const double most = std::ceil(mean + more);
+  return most < static_cast<double>(keys) ? static_cast<std::uint64_t>(most) : keys;
+}
+
+inline filter_params shard_params(const filter_params& all, unsigned count) noexcept {
+  filter_params one = all;
+  if (all.keys) one.keys = shard_keys(*all.keys, count);
+  if (all.excluded_keys) one.excluded_keys = shard_keys(*all.excluded_keys, count);
+  if (all.bits) one.bits = *all.bits / count;
+  if (all.memory_bytes) one.memory_bytes = *all.memory_bytes / count;
+  return one;
+}
+
+// Digests of a group, put in the order of their shards.
+template <class Digest>
+class shard_sorter {
+ public:
+  static constexpr std::size_t most = 2048;  // a multiple of 64
+
+  void sort(std::span<const Digest> made, unsigned count) noexcept {
+    std::array<std::uint16_t, most> at;
+    for (unsigned i = 0; i <= count; ++i) ends_[i] = 0;
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      at[i] = static_cast<std::uint16_t>(shard_of(made[i], count));
+      ++ends_[at[i] + std::size_t{1}];
+    }
+    for (unsigned i = 1; i <= count; ++i) ends_[i] = static_cast<std::uint16_t>(ends_[i] + ends_[i - 1]);
+    // Each end is the beginning of its shard until the shard's digests have moved it.
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      const std::size_t place = ends_[at[i]]++;
+      digests_[place] = made[i];
+      from_[place] = static_cast<std::uint16_t>(i);
+    }
+  }
+  [[nodiscard]] std::span<const Digest> digests(unsigned shard) const noexcept {
+    return std::span<const Digest>(digests_).subspan(begin(shard), ends_[shard] - begin(shard));
+  }
+  // Where they were in the group.
+  [[nodiscard]] std::span<const std::uint16_t> from(unsigned shard) const noexcept {
+    return std::span<const std::uint16_t>(from_).subspan(begin(shard), ends_[shard] - begin(shard));
+  }
+
+ private:
+  [[nodiscard]] std::size_t begin(unsigned shard) const noexcept { return shard == 0 ? 0 : ends_[shard - 1]; }
+
+  std::array<Digest, most> digests_;
+  std::array<std::uint16_t, most> from_;
+  std::array<std::uint16_t, std::size_t{max_shards} + 1> ends_;
+};
+
+namespace detail {
+
+// Where the digests of each shard lie in a list that is in the order of shards.
+template <class Digest>
+struct dealt_digests {
+  std::array<std::size_t, std::size_t{max_shards} + 1> ends{};  // of the shard before
+  [[nodiscard]] std::span<Digest> of(unsigned shard, Digest* all) const noexcept {
+    return {all + ends[shard], ends[shard + std::size_t{1}] - ends[shard]};
+  }
+  void count(std::span<const Digest> digests, unsigned shards) noexcept {
+    for (const Digest& digest : digests) ++ends[shard_of(digest, shards) + std::size_t{1}];
+    for (unsigned i = 1; i <= shards; ++i) ends[i] += ends[i - 1];
+  }
+};
+
+// Digests into the order of their shards, in place: those of one shard in any order.
+inline dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept {
+  dealt_digests<std::uint64_t> dealt;
+  dealt.count(digests, shards);
+  auto next = dealt.ends;
+  for (unsigned shard = 0; shard < shards; ++shard) {
+    while (next[shard] < dealt.ends[shard + std::size_t{1}]) {
+      // Whatever lies here goes to its place, until something comes that belongs here.
+      std::uint64_t& here = digests[next[shard]];
+      const unsigned of = shard_of(here, shards);
+      if (of != shard) std::swap(here, digests[next[of]]);
+      ++next[of];
+    }
+  }
+  return dealt;
+}
+
+}  // namespace detail
+
+}  // namespace bloomery

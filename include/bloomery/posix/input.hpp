@@ -1,0 +1,156 @@
+// posix/input.hpp: a file opened for reading, or anything else that can be read to its end (a pipe, a device).
+//
+// A regular file is read where it is needed (`read_at`). Everything else is read into memory as a whole, which grows as
+// bytes arrive and never beyond a limit (`read_file`).
+#pragma once
+
+#include <bloomery/core/buffer.hpp>
+#include <bloomery/core/result.hpp>
+#include <bloomery/posix/system.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <limits>
+#include <span>
+
+namespace bloomery {
+
+inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
+
+namespace detail {
+
+inline failure over_limit(std::uint64_t limit) noexcept {
+  std::array<char, 80> text{};
+  std::snprintf(text.data(), text.size(), "needs more memory than the limit of %llu bytes allows",
+                static_cast<unsigned long long>(limit));
+  return fail(errc::unsupported, text.data());
+}
+
+}  // namespace detail
+
+class input_file {
+ public:
+  static result<input_file> open(const char* path) noexcept {
+    input_file file;
+    int fd = detail::open_again(path, O_RDONLY);
+    // A socket as standard input cannot be opened by name.
+    if (fd < 0 && errno == ENXIO && detail::descriptor_of(path) >= 0) fd = ::dup(detail::descriptor_of(path));
+    if (fd < 0) return detail::fail_errno("cannot open", errno);
+    file.fd_ = detail::unique_fd(fd);
+    struct stat status {};
+    if (::fstat(fd, &status) != 0) return detail::fail_errno("cannot open", errno);
+    if (S_ISDIR(status.st_mode)) return fail(errc::is_directory);
+    file.regular_ = S_ISREG(status.st_mode);
+    file.size_ = file.regular_ ? static_cast<std::uint64_t>(status.st_size) : 0;
+    return file;
+  }
+
+  [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  [[nodiscard]] bool is_regular() const noexcept { return regular_; }
+  // Of a regular file, when it was opened.
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_; }
+
+  // Fills `out` from a regular file, or fails.
+  [[nodiscard]] result<void> read_at(std::uint64_t offset, std::span<std::byte> out) const noexcept {
+    constexpr std::size_t step_bytes = std::size_t{64} << 20U;
+    const std::uint64_t wanted_end = offset + out.size();
+    while (!out.empty()) {
+      const std::size_t step = out.size() < step_bytes ? out.size() : step_bytes;
+      const ssize_t got = ::pread(fd_.get(), out.data(), step, static_cast<off_t>(offset));
+      if (got < 0) {
+        if (errno == EINTR) continue;
+        return detail::fail_errno("cannot read", errno);
+      }
+      if (got == 0) return fail(errc::truncated, {}, {offset, wanted_end});
+      offset += static_cast<std::uint64_t>(got);
+      out = out.subspan(static_cast<std::size_t>(got));
+    }
+    return {};
+  }
+
+  // How many bytes of `out` the stream filled: fewer than asked only at its end.
+  [[nodiscard]] result<std::size_t> read_stream(std::span<std::byte> out) const noexcept {
+    std::size_t filled = 0;
+    while (filled < out.size()) {
+      const ssize_t got = ::read(fd_.get(), out.data() + filled, out.size() - filled);
+      if (got < 0) {
+        if (errno == EINTR) continue;
+        return detail::fail_errno("cannot read", errno);
+      }
+      if (got == 0) break;
+      filled += static_cast<std::size_t>(got);
+    }
+    return filled;
+  }
+
+ private:
+  input_file() noexcept = default;
+  detail::unique_fd fd_;
+  std::uint64_t size_ = 0;
+  bool regular_ = false;
+};
+
+// Bytes read as a whole; the buffer may be larger.
+struct file_bytes {
+  aligned_buffer buffer{};
+  std::size_t size = 0;
+  [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return buffer.bytes().first(size); }
+};
+
+namespace detail {
+
+// Reads to the end of the stream. `limit_of(first bytes)` is asked once how many bytes there should be, or fails:
+// reading stops after one more.
+template <class Limit>
+result<file_bytes> read_stream(const input_file& file, const memory_hooks* memory, std::uint64_t max_bytes,
+                               Limit&& limit_of) noexcept {
+  file_bytes read;
+  std::uint64_t limit = max_bytes;
+  std::size_t room = 65536;
+  while (true) {
+    // One byte beyond the limit tells a stream that ends there from one that goes on.
+    if (limit != no_limit && room > limit) room = static_cast<std::size_t>(limit) + 1;
+    auto larger = aligned_buffer::make(room, "reading the filter", memory);
+    if (!larger) return fail(larger.error());
+    if (read.size != 0) std::memcpy(larger->data(), read.buffer.data(), read.size);
+    const bool is_first = read.size == 0;
+    read.buffer = std::move(*larger);
+    const auto got = file.read_stream(read.buffer.bytes().subspan(read.size));
+    if (!got) return fail(got.error());
+    read.size += *got;
+    if (read.size > max_bytes) return over_limit(max_bytes);
+    if (is_first) {
+      const result<std::uint64_t> expected = limit_of(read.bytes());
+      if (!expected) return fail(expected.error());
+      if (*expected < limit) limit = *expected;
+    }
+    if (read.size < read.buffer.size_bytes() || read.size > limit) return read;
+    room = read.size * 2;
+  }
+}
+
+template <class Limit>
+result<file_bytes> read_open_file(const input_file& file, const memory_hooks* memory, std::uint64_t max_bytes,
+                                  Limit&& limit_of) noexcept {
+  if (!file.is_regular()) return read_stream(file, memory, max_bytes, limit_of);
+  if (file.size_bytes() > max_bytes) return over_limit(max_bytes);
+  auto buffer = aligned_buffer::make(file.size_bytes(), "reading the filter", memory);
+  if (!buffer) return fail(buffer.error());
+  if (auto done = file.read_at(0, buffer->bytes()); !done) return fail(done.error());
+  const std::size_t size = buffer->size_bytes();
+  return file_bytes{std::move(*buffer), size};
+}
+
+}  // namespace detail
+
+// The whole of any file, pipe or device.
+inline result<file_bytes> read_file(const char* path, const memory_hooks* memory = nullptr,
+                                    std::uint64_t max_bytes = no_limit) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  return detail::read_open_file(*file, memory, max_bytes,
+                                [](std::span<const std::byte>) -> result<std::uint64_t> { return no_limit; });
+}
+
+}  // namespace bloomery

@@ -1,0 +1,213 @@
+// posix/shard_set.hpp: the files of a filter in shards: FILE.00-of-04 to FILE.03-of-04, each a native file of its own.
+//
+// Writing: every file is written, synced and closed under a hidden name first; only when all of them are whole do they get
+// their names, one by one (posix/output_set.hpp). If that fails midway, or a signal ends the program, the old files get
+// their names back; if a power failure falls between two names, the stamp of the set tells the old files from the new,
+// and reading refuses. Old and new files are all there then, some of them under hidden names.
+//
+// Reading: each file must be the shard that its name says, of as many, and of the same set as the first.
+//
+// An error in one shard is errc::bad_shard; its text begins with the shard ("02-of-04 is cut short...") and number[0] is the
+// shard's number.
+#pragma once
+
+#include <dirent.h>
+
+#include <array>
+#include <bloomery/native/load.hpp>
+#include <bloomery/native/save.hpp>
+#include <bloomery/native/shard.hpp>
+#include <bloomery/posix/output.hpp>
+#include <bloomery/posix/output_set.hpp>
+#include <cerrno>
+#include <string_view>
+
+namespace bloomery {
+
+// FILE.02-of-04
+struct shard_path {
+  detail::path_text text{};
+  bool fits = false;
+  shard_path(const char* path, unsigned index, unsigned count) noexcept
+      : fits(text.assign(path) && text.append(".") && text.append(shard_label(index, count).c_str())) {}
+  [[nodiscard]] const char* c_str() const noexcept { return text.c_str(); }
+};
+
+inline failure fail_shard(unsigned index, unsigned count, std::string_view what) noexcept {
+  error_text text;
+  text.append(shard_label(index, count).c_str());
+  text.append(" ");
+  text.append(what);
+  return fail(errc::bad_shard, text.view(), {index});
+}
+inline failure fail_shard(unsigned index, unsigned count, const error& why) noexcept {
+  return fail_shard(index, count, describe(why).view());
+}
+
+namespace detail {
+
+inline bool shard_exists(const char* path, unsigned index, unsigned count) noexcept {
+  const shard_path name(path, index, count);
+  return name.fits && ::access(name.c_str(), F_OK) == 0;
+}
+
+// The two smallest sets of which one shard is there, by their number of shards; 0: none.
+struct set_sizes {
+  unsigned least = 0;
+  unsigned next = 0;
+
+  void note(unsigned count) noexcept {
+    if (least == 0 || count < least) {
+      next = least;
+      least = count;
+    } else if (count != least && (next == 0 || count < next)) {
+      next = count;
+    }
+  }
+};
+// Those of shard 0, and of shard 1.
+using found_sets = std::array<set_sizes, 2>;
+
+// The number of shards in a label such as "00-of-16" of this shard; 0 for any other text.
+inline unsigned count_in_label(std::string_view text, unsigned index) noexcept {
+  constexpr std::string_view middle = "-of-";
+  const std::size_t at = text.find(middle);
+  if (at == std::string_view::npos) return 0;
+  unsigned count = 0;
+  for (const char c : text.substr(at + middle.size())) {
+    if (c < '0' || c > '9' || count > max_shards) return 0;
+    count = count * 10 + static_cast<unsigned>(c - '0');
+  }
+  return index < count && count <= max_shards && text == shard_label(index, count).c_str() ? count : 0;
+}
+
+// Reads the folder, which takes a few system calls. False where that cannot be done: a folder that may be searched but not
+// listed, or one so large that asking for every name takes less time.
+inline bool list_sets(const char* path, found_sets& found) noexcept {
+  constexpr unsigned most_entries = 4 * max_shards;
+  path_text folder;
+  const std::string_view whole(path);
+  const std::string_view name = whole.substr(whole.rfind('/') + 1);
+  if (!folder.assign(whole.substr(0, whole.size() - name.size())) || !folder.append(".")) return false;
+  DIR* const list = ::opendir(folder.c_str());
+  if (list == nullptr) return errno == ENOENT || errno == ENOTDIR;
+  bool read_all = false;
+  for (unsigned i = 0; i < most_entries; ++i) {
+    errno = 0;
+    const dirent* const entry = ::readdir(list);
+    read_all = entry == nullptr && errno == 0;
+    if (entry == nullptr) break;
+    const std::string_view text(entry->d_name);
+    if (text.size() <= name.size() || text[name.size()] != '.' || text.substr(0, name.size()) != name) continue;
+    for (unsigned index = 0; index < found.size(); ++index) {
+      const unsigned count = count_in_label(text.substr(name.size() + 1), index);
+      if (count != 0 && shard_exists(path, index, count)) found[index].note(count);  // a link may lead nowhere
+    }
+  }
+  ::closedir(list);
+  return read_all;
+}
+
+// Asks for every name that there may be.
+inline found_sets probe_sets(const char* path) noexcept {
+  found_sets found{};
+  for (unsigned index = 0; index < found.size(); ++index) {
+    for (unsigned count = index + 1; count <= max_shards; ++count) {
+      if (shard_exists(path, index, count)) found[index].note(count);
+    }
+  }
+  return found;
+}
+
+}  // namespace detail
+
+// Of how many shards the set with this name is; 0 when there is none. Sets of several sizes are an error.
+inline result<unsigned> find_shards(const char* path) noexcept {
+  detail::found_sets found{};
+  if (!detail::list_sets(path, found)) found = detail::probe_sets(path);
+  const auto& [first, second] = found;
+  if (first.least == 0) return second.least;  // then loading says that the first is missing
+  if (first.next != 0) return fail(errc::two_shard_sets, {}, {first.least, first.next});
+  return first.least;
+}
+
+// Whether a file is the shard that it should be; `first` is the place of the set's first shard.
+inline result<void> check_place(const shard_place& found, unsigned index, unsigned count,
+                                const shard_place& first) noexcept {
+  if (found.count == 0) return fail_shard(index, count, "is no shard but a whole filter: give the file of that shard");
+  if (found.index != index || found.count != count) {
+    error_text text;
+    text.append("holds shard ");
+    text.append(shard_label(found.index, found.count).c_str());
+    text.append(": give the file of that shard");
+    return fail_shard(index, count, text.view());
+  }
+  if (found.stamp != first.stamp) {
+    return fail_shard(index, count, "belongs to another set than shard 00: give the files that were saved together");
+  }
+  return {};
+}
+
+namespace detail {
+
+// A sink that makes one number of the bytes.
+class stamping_sink {
+ public:
+  result<void> operator()(std::span<const std::byte> bytes) noexcept {
+    value_ = mix64(value_ ^ xxh3{}(bytes.data(), bytes.size()));
+    return {};
+  }
+  [[nodiscard]] std::uint64_t value() const noexcept { return value_; }
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+// What is written must be out of the way before the first file gets its name.
+template <class Write>
+result<void> stage_shards(const char* path, unsigned count, const save_options& options, Write& write,
+                          output_set& files) noexcept {
+  save_options how = options;
+  how.shard.count = count;
+  for (unsigned i = 0; i < count; ++i) {
+    const shard_path name(path, i, count);
+    if (!name.fits) return fail_errno("cannot create", ENAMETOOLONG);
+    auto file = output_file::open(name.c_str(), options.replace);
+    if (!file) return fail_shard(i, count, file.error());
+    how.shard.index = i;
+    buffered_output buffered(*file);
+    if (auto done = write(i, byte_sink(buffered), how); !done) return fail_shard(i, count, done.error());
+    if (auto done = buffered.flush(); !done) return fail_shard(i, count, done.error());
+    if (auto done = file->stage(); !done) return fail_shard(i, count, done.error());
+    files.add(std::move(*file));
+  }
+  return {};
+}
+
+}  // namespace detail
+
+// Writes a set. `write(i, sink, options)` saves shard i as save_to does; it is called twice for each.
+template <class Write>
+result<void> save_shards(const char* path, unsigned count, const save_options& options, Write&& write) noexcept {
+  if (auto usable = check_shards(count); !usable) return usable;
+  const auto there = find_shards(path);
+  if (!there) return fail(there.error());
+  if (*there != 0 && *there != count) return fail(errc::two_shard_sets, {}, {*there, count});
+  save_options how = options;
+  how.shard = {};
+  save_options plain{.memory = options.memory};
+  for (unsigned i = 0; i < count; ++i) {
+    detail::stamping_sink stamp;
+    if (auto done = write(i, byte_sink(stamp), plain); !done) return fail_shard(i, count, done.error());
+    how.shard.stamp += mix64(stamp.value() + i);
+  }
+  output_set files;
+  if (auto room = files.reserve(count, options.memory); !room) return room;
+  if (auto done = detail::stage_shards(path, count, how, write, files); !done) return done;
+  unsigned where = 0;
+  const auto done = files.commit(where);
+  if (!done && done.error().code != errc::not_synced) return fail_shard(where, count, done.error());
+  return done;
+}
+
+}  // namespace bloomery

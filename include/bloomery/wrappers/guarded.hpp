@@ -1,0 +1,169 @@
+// wrappers/guarded.hpp: one filter of any kind that many threads may write and ask.
+//
+//     bloomery::guarded<bloomery::cuckoo> seen(std::move(*filter));
+//     seen.insert(digest);                     // from any thread
+//     bool maybe = seen.may_contain(digest);   // from any thread
+//
+// Kinds that many threads may insert into and that do not erase (`bloom`, `blocked`) take no lock: see rules 2 and 3 of
+// kinds/concurrent.hpp. Others have a lock, shared by those who only ask. Kinds that are built at once are only asked.
+//
+// insert, erase, may_contain, count, their batches and keys(): any number of threads. `filter` is for one, while no other
+// writes. It lies on cache lines of its own.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <bloomery/core/shared_lock.hpp>
+#include <bloomery/kinds/batch.hpp>
+#include <bloomery/kinds/concept.hpp>
+
+namespace bloomery {
+
+// What became of a batch, of which everything is taken that fits.
+struct guarded_outcome {
+  std::uint64_t inserted = 0;  // changed something
+  std::uint64_t refused = 0;   // are not in the filter: it is full
+};
+
+template <filter_kind K>
+class alignas(cache_line_bytes) guarded {
+ public:
+  explicit guarded(K made) noexcept : filter_(std::move(made)) {}
+  guarded(guarded&& other) noexcept : filter_(std::move(other.filter_)), inserted_(other.inserted_.load()) {}
+  guarded& operator=(guarded&&) = delete;
+  guarded(const guarded&) = delete;
+  guarded& operator=(const guarded&) = delete;
+  ~guarded() = default;
+
+  template <class Digest>
+  insert_result insert(Digest digest) noexcept;
+  template <class Digest>
+  [[nodiscard]] bool may_contain(Digest digest) const noexcept;
+  bool erase(std::uint64_t digest) noexcept requires erasable<K> {
+    const write_guard alone(lock_);
+    return filter_.erase(digest);
+  }
+  [[nodiscard]] std::uint64_t count(std::uint64_t digest) const noexcept requires countable<K> {
+    const read_guard with_others(lock_);
+    return filter_.count(digest);
+  }
+
+  template <class Digest>
+  guarded_outcome insert_batch(std::span<const Digest> digests) noexcept;
+  // The mask holds mask_words(digests.size()) words.
+  template <class Digest>
+  void may_contain_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
+  std::uint64_t erase_batch(std::span<const std::uint64_t> digests) noexcept requires erasable<K> {
+    const write_guard alone(lock_);
+    return bloomery::erase_batch(filter_, digests);
+  }
+
+  [[nodiscard]] key_count keys() const noexcept {
+    const read_guard with_others(lock_);
+    key_count all = filter_.keys();
+    all.keys += inserted_.load(std::memory_order_relaxed);
+    return all;
+  }
+  // With its count of keys up to date.
+  [[nodiscard]] K& filter() noexcept {
+    settle();
+    return filter_;
+  }
+  [[nodiscard]] const K& filter() const noexcept {
+    settle();
+    return filter_;
+  }
+
+ private:
+  // An erase is not for many threads, whatever an insert may be.
+  static constexpr bool lock_free = concurrent_kind<K> && !erasable<K>;
+
+  void settle() const noexcept {
+    if constexpr (lock_free) filter_.add_to_count(inserted_.exchange(0));
+  }
+
+  mutable K filter_;  // its count of keys is brought up to date when somebody wants to see it
+  mutable shared_lock lock_{};
+  mutable std::atomic<std::uint64_t> inserted_{0};  // without a lock: what the filter has not counted yet
+};
+
+template <filter_kind K>
+template <class Digest>
+insert_result guarded<K>::insert(Digest digest) noexcept {
+  if constexpr (lock_free) {
+    const insert_result outcome = filter_.insert_atomic(digest);
+    if (outcome == insert_result::inserted) inserted_.fetch_add(1, std::memory_order_relaxed);
+    return outcome;
+  } else {
+    const write_guard alone(lock_);
+    return filter_.insert(digest);
+  }
+}
+
+template <filter_kind K>
+template <class Digest>
+bool guarded<K>::may_contain(Digest digest) const noexcept {
+  if constexpr (lock_free) {
+    return filter_.may_contain_atomic(digest);
+  } else if constexpr (static_kind<K>) {
+    return filter_.may_contain(digest);
+  } else {
+    const read_guard with_others(lock_);
+    return filter_.may_contain(digest);
+  }
+}
+
+template <filter_kind K>
+template <class Digest>
+guarded_outcome guarded<K>::insert_batch(std::span<const Digest> digests) noexcept {
+  guarded_outcome all;
+  if constexpr (lock_free) {
+    const auto one = [&](Digest digest) {
+      all.inserted += filter_.insert_atomic(digest) == insert_result::inserted ? 1U : 0U;
+    };
+    if constexpr (sizeof(Digest) == 8) {
+      for_each_ahead<memory_access::write>(filter_, digests, [&](std::size_t /*i*/, Digest digest) { one(digest); });
+    } else {
+      for (const Digest& digest : digests) one(digest);
+    }
+    inserted_.fetch_add(all.inserted, std::memory_order_relaxed);
+  } else {
+    const write_guard alone(lock_);
+    if constexpr (bounded_kind<K>) {
+      for (std::size_t first = 0; first < digests.size();) {
+        const batch_outcome some = filter_.insert_until_full(digests.subspan(first));
+        all.inserted += some.inserted;
+        first += some.taken;
+        if (first == digests.size()) break;
+        ++all.refused;
+        ++first;
+      }
+    } else {
+      all.inserted = filter_.insert_batch(digests);
+    }
+  }
+  return all;
+}
+
+template <filter_kind K>
+template <class Digest>
+void guarded<K>::may_contain_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
+  if constexpr (lock_free) {
+    std::fill_n(mask.begin(), mask_words(digests.size()), 0);
+    const auto one = [&](std::size_t i, Digest digest) {
+      mask[i / 64] |= std::uint64_t{filter_.may_contain_atomic(digest) ? 1U : 0U} << (i % 64);
+    };
+    if constexpr (sizeof(Digest) == 8) {
+      for_each_ahead<memory_access::read>(filter_, digests, one);
+    } else {
+      for (std::size_t i = 0; i < digests.size(); ++i) one(i, digests[i]);
+    }
+  } else if constexpr (static_kind<K>) {
+    filter_.may_contain_batch(digests, mask);
+  } else {
+    const read_guard with_others(lock_);
+    filter_.may_contain_batch(digests, mask);
+  }
+}
+
+}  // namespace bloomery

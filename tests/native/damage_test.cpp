@@ -1,0 +1,169 @@
+// Every truncation and every flipped bit of a file is an error: for what is loaded, and for what is mapped.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "native/support.hpp"
+
+namespace bloomery::test {
+namespace {
+
+struct form {
+  std::uint32_t codec;
+  bool text;
+};
+constexpr std::array<form, 5> forms = {
+    {{codec_none, false}, {codec_zstd, false}, {codec_gzip, false}, {codec_rans, false}, {codec_none, true}}};
+
+template <class K>
+class Damage : public ::testing::Test {};
+TYPED_TEST_SUITE(Damage, all_kinds, kind_names);
+
+TYPED_TEST(Damage, EveryTruncationIsAnError) {
+  for (const auto [codec, text] : forms) {
+    const bytes whole = saved(sample<TypeParam>(20), {.codec = codec, .text = text});
+    // The newline behind the text form's last line is not part of what it says.
+    const std::size_t needed = text ? whole.size() - 1 : whole.size();
+    for (std::size_t size = 0; size < needed; ++size) {
+      const bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+      EXPECT_FALSE(load_bytes<TypeParam>(cut)) << size << " of " << whole.size() << ", codec " << codec;
+      EXPECT_FALSE(read_header_bytes(cut)) << size << " of " << whole.size() << ", codec " << codec;
+    }
+  }
+}
+
+TYPED_TEST(Damage, EveryFlippedBitIsAnError) {
+  for (const auto [codec, text] : forms) {
+    bytes file = saved(sample<TypeParam>(20), {.codec = codec, .text = text});
+    ASSERT_TRUE(load_bytes<TypeParam>(file));
+    for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
+      const std::byte mask{static_cast<unsigned char>(1U << (bit % 8))};
+      file[bit / 8] ^= mask;
+      EXPECT_FALSE(load_bytes<TypeParam>(file)) << "bit " << bit % 8 << " of byte " << bit / 8 << ", codec " << codec;
+      file[bit / 8] ^= mask;
+    }
+  }
+}
+
+TYPED_TEST(Damage, EveryOtherValueOfEveryByteIsAnError) {
+  bytes file = saved(sample<TypeParam>(20), {.codec = codec_none});
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    for (unsigned change = 1; change < 256; ++change) {
+      file[i] ^= static_cast<std::byte>(change);
+      EXPECT_FALSE(load_bytes<TypeParam>(file)) << "byte " << i << " changed by " << change;
+      file[i] ^= static_cast<std::byte>(change);
+    }
+  }
+}
+
+TYPED_TEST(Damage, AnAppendedByteIsAnError) {
+  for (const auto [codec, text] : forms) {
+    bytes file = saved(sample<TypeParam>(20), {.codec = codec, .text = text});
+    file.push_back(std::byte{text ? std::uint8_t{'A'} : std::uint8_t{0}});
+    EXPECT_FALSE(load_bytes<TypeParam>(file));
+  }
+}
+
+template <class K>
+class MappedDamage : public ::testing::Test {};
+TYPED_TEST_SUITE(MappedDamage, mapped_kinds, kind_names);
+
+// Whether a mapped file is refused: at open, by every look-up (it has one chunk), and by verify_all.
+template <class K>
+testing::AssertionResult refused(const std::string& path) {
+  const auto file = mapped<K>::open(path.c_str());
+  if (!file) return testing::AssertionSuccess();
+  if (file->header().chunks() != 1) return testing::AssertionFailure() << "the file has several chunks";
+  for (std::uint64_t key = 0; key < 3; ++key) {
+    const auto answer = file->may_contain(sample_digest(key));
+    if (answer) return testing::AssertionFailure() << "a look-up answered " << *answer;
+    if (answer.error().code != errc::chunk_damaged) return testing::AssertionFailure() << "not called damage";
+  }
+  if (file->verify_all()) return testing::AssertionFailure() << "verify_all found nothing";
+  return testing::AssertionSuccess();
+}
+
+TYPED_TEST(MappedDamage, EveryFlippedBitIsAnErrorAtOpenOrWhenTouched) {
+  const folder box;
+  const std::string path = box / "filter";
+  bytes file = saved(sample<TypeParam>(20));
+  write_bytes(path, file);
+  const int fd = ::open(path.c_str(), O_WRONLY);
+  ASSERT_GE(fd, 0);
+  for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
+    const auto at = static_cast<off_t>(bit / 8);
+    const std::byte changed = file[bit / 8] ^ std::byte{static_cast<unsigned char>(1U << (bit % 8))};
+    ASSERT_EQ(::pwrite(fd, &changed, 1, at), 1);
+    EXPECT_TRUE(refused<TypeParam>(path)) << "bit " << bit % 8 << " of byte " << bit / 8;
+    ASSERT_EQ(::pwrite(fd, &file[bit / 8], 1, at), 1);
+  }
+  ::close(fd);
+  const auto whole = mapped<TypeParam>::open(path.c_str());
+  ASSERT_TRUE(whole);
+  EXPECT_TRUE(whole->verify_all());
+}
+
+TYPED_TEST(MappedDamage, EveryTruncationIsAnErrorAtOpen) {
+  const folder box;
+  const std::string path = box / "filter";
+  const bytes file = saved(sample<TypeParam>(20));
+  write_bytes(path, file);
+  for (std::size_t size = file.size(); size-- > 0;) {
+    ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(size)), 0);
+    EXPECT_FALSE(mapped<TypeParam>::open(path.c_str())) << size << " of " << file.size();
+  }
+}
+
+TEST(Damage, EveryByteOfALargeHeaderIsCovered) {
+  bytes file = saved(sample<bloom>(60'000));
+  ASSERT_EQ(read_header_bytes(file).value_or(file_header{}).payload_offset(), large_header_bytes);
+  for (std::size_t i = 0; i < large_header_bytes; ++i) {
+    file[i] ^= std::byte{0x10};
+    EXPECT_FALSE(read_header_bytes(file)) << "byte " << i;
+    EXPECT_FALSE(load_bytes<bloom>(file)) << "byte " << i;
+    file[i] ^= std::byte{0x10};
+  }
+  EXPECT_TRUE(load_bytes<bloom>(file));
+}
+
+TEST(Damage, ChunksThatChangedPlacesAreNoticed) {
+  const bytes whole = saved(sample<bloom>(20'000));
+  const auto header = read_header_bytes(whole);
+  ASSERT_TRUE(header);
+  ASSERT_GT(header->chunks(), 3U);
+  bytes file = whole;
+  const auto chunk = [&](std::size_t i) {
+    return file.begin() + static_cast<std::ptrdiff_t>(header->payload_offset() + i * chunk_bytes);
+  };
+  std::swap_ranges(chunk(1), chunk(2), chunk(2));
+  EXPECT_EQ(load_error<bloom>(file), "is damaged in chunk 1, bytes 4352 to 8447: copy or build it again");
+  // With their checksums, too.
+  std::byte* table = file.data() + header->checksums_offset();
+  std::swap_ranges(table + 8, table + 16, table + 16);
+  EXPECT_EQ(load_error<bloom>(file), "is damaged in chunk 1, bytes 4352 to 8447: copy or build it again");
+}
+
+TEST(Damage, TheLastChunkIsNamedWithItsRealEnd) {
+  bytes file = saved(sample<bloom>(20));
+  const auto header = read_header_bytes(file);
+  ASSERT_TRUE(header);
+  file[header->payload_offset() + 3] ^= std::byte{4};
+  EXPECT_EQ(load_error<bloom>(file), "is damaged in chunk 0, bytes 256 to " +
+                                         std::to_string(255 + header->stored_bytes) + ": copy or build it again");
+}
+
+TEST(Damage, BytesBetweenPayloadAndChecksumsMustBeZero) {
+  const bytes whole = saved(sample<bloom>(1000), {.codec = codec_gzip});
+  const auto header = read_header_bytes(whole);
+  ASSERT_TRUE(header);
+  const std::uint64_t padding = padding_bytes(header->stored_bytes);
+  ASSERT_NE(padding, 0U) << "the sample has no padding: choose another";
+  for (std::uint64_t i = 0; i < padding; ++i) {
+    bytes file = whole;
+    file[header->payload_offset() + header->stored_bytes + i] = std::byte{1};
+    EXPECT_EQ(load_bytes<bloom>(file).error().code, errc::chunk_damaged);
+    EXPECT_FALSE(load_bytes<bloom>(file, {.trust = true}));
+  }
+}
+
+}  // namespace
+}  // namespace bloomery::test
