@@ -61,7 +61,7 @@ struct bench_filter {
   [[nodiscard]] std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(memory.data()); }
   [[nodiscard]] blocked_view view() { return {words(), blocks, hashes}; }
   void insert(std::span<const std::uint64_t> keys) {
-    kernels::given_digests next{keys.data()};
+    kernels::ready_digests next{keys.data()};
     if constexpr (is_shipped<Layout>) {
       kernels::blocked_insert_many<Layout>(words(), view(), keys.size(), next);
     } else {
@@ -69,11 +69,11 @@ struct bench_filter {
     }
   }
   void ask(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) {
-    kernels::given_digests next{keys.data()};
+    kernels::ready_digests next{keys.data()};
     if constexpr (is_shipped<Layout>) {
-      kernels::blocked_ask<Layout>(view(), keys.size(), next, mask.data());
+      kernels::blocked_contains_batch<Layout>(view(), keys.size(), next, mask.data());
     } else {
-      kernels::blocked_ask_scalar<Layout>(view(), keys.size(), next, mask.data());
+      kernels::blocked_contains_batch_scalar<Layout>(view(), keys.size(), next, mask.data());
     }
   }
 
@@ -101,7 +101,7 @@ void add(benchmark::State& state) {
 }
 
 template <class Layout>
-void ask_absent(benchmark::State& state) {
+void query_absent(benchmark::State& state) {
   const auto keys = static_cast<std::uint64_t>(state.range(0));
   const double bits_per_key = static_cast<double>(state.range(2)) / 100;
   bench_filter<Layout> filter(keys, bits_per_key, static_cast<unsigned>(state.range(1)));
@@ -130,7 +130,8 @@ template <class Layout>
 void candidates(std::string name, unsigned hashes, int bits_per_key_x100) {
   for (const std::int64_t keys : {1'000'000, 10'000'000, 100'000'000}) {
     benchmark::RegisterBenchmark((name + "/add").c_str(), add<Layout>)->Args({keys, hashes, bits_per_key_x100});
-    benchmark::RegisterBenchmark((name + "/ask").c_str(), ask_absent<Layout>)->Args({keys, hashes, bits_per_key_x100});
+    benchmark::RegisterBenchmark((name + "/ask").c_str(), query_absent<Layout>)
+        ->Args({keys, hashes, bits_per_key_x100});
   }
 }
 

@@ -66,7 +66,7 @@ class contender {
   virtual void add(const key_block& keys, call_with how) = 0;
   // For those that are built at once: `add` only lays keys aside, `prepare` brings them into the form in which a caller
   // has them, `build` builds.
-  [[nodiscard]] virtual bool builds_at_once() const { return false; }
+  [[nodiscard]] virtual bool builds_static() const { return false; }
   virtual void prepare() {}
   virtual void build() {}
   // Whether add and ask with call_with::batch differ from a loop over single keys.
@@ -124,7 +124,7 @@ class contender_of final : public contender {
       for (const key& each : keys) subject_.insert(each);
     }
   }
-  [[nodiscard]] bool builds_at_once() const override { return is_built; }
+  [[nodiscard]] bool builds_static() const override { return is_built; }
   void prepare() override {
     if constexpr (requires { subject_.prepare(std::span<const key>(laid_aside_)); }) {
       subject_.prepare(std::span<const key>(laid_aside_));
@@ -139,7 +139,7 @@ class contender_of final : public contender {
     const auto keys = block.of<key>();
     if (how == call_with::dependent) return ask_dependent(keys);
     if constexpr (asks_batches) {
-      if (how == call_with::batch) return ask_batch(keys);
+      if (how == call_with::batch) return query_batch(keys);
     }
     const auto count_hits = [keys](const auto& asks) {
       std::uint64_t hits = 0;
@@ -167,7 +167,7 @@ class contender_of final : public contender {
   [[nodiscard]] const Subject& subject() const { return subject_; }
 
  private:
-  std::uint64_t ask_batch(std::span<const key> keys) const {
+  std::uint64_t query_batch(std::span<const key> keys) const {
     if constexpr (counts_batches) {
       return subject_.count_batch(keys);
     } else {

@@ -4,7 +4,7 @@
 //
 // growing          kind growing, from a first capacity of 1000
 // scalable         kind scalable, layout split64, from 1000, growth 2
-// RedisBloom-like  kind scalable, layout redis, from 1000, growth 2: RedisBloom's links, probes and hash, one call a key
+// RedisBloom-like  kind scalable, layout redis, from 1000, growth 2: RedisBloom's sub-filters, probes and hash, one call a key
 //                  (it has no batches)
 // blocked          kind blocked, made for all keys
 //

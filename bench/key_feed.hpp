@@ -128,7 +128,7 @@ class digest_feed final : public key_feed {
   }
   void take(std::span<const std::string_view> keys, std::size_t first) override {
     if (wide_) {
-      hash_.digests_wide(keys, std::span(wide_digests_).subspan(first, keys.size()));
+      hash_.digests128(keys, std::span(wide_digests_).subspan(first, keys.size()));
     } else {
       hash_.digests(keys, std::span(digests_).subspan(first, keys.size()));
     }

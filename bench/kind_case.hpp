@@ -115,7 +115,7 @@ result<timed_case> make_dynamic_case(const case_size& size, const hasher& hash,
   const unsigned digest_bits = filter->shape().digest_bits;
   auto feed = std::make_unique<digest_feed>(std::move(source), hash, digest_bits);
   std::unique_ptr<contender> subject;
-  if constexpr (wide_kind<K>) {
+  if constexpr (digest128_kind<K>) {
     if (digest_bits == 128) {
       subject =
           std::make_unique<contender_of<kind_subject<K, digest128>>>(kind_subject<K, digest128>{std::move(*filter)});

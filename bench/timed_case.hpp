@@ -73,7 +73,7 @@ class timed_case {
   double add_chunk(call_with how = call_with::batch) {
     const key_block block = feed_->present(fill_, added_, std::min<std::uint64_t>(chunk_keys, keys_ - added_));
     added_ += block.size();
-    if (!subject_->builds_at_once()) return seconds_of([&] { subject_->add(block, how); });
+    if (!subject_->builds_static()) return seconds_of([&] { subject_->add(block, how); });
     subject_->add(block, how);
     if (!is_full()) return 0.0;
     subject_->prepare();
@@ -223,7 +223,7 @@ inline double add_seconds_per_key(const std::vector<std::vector<double>>& chunks
 class add_times {
  public:
   explicit add_times(const timed_case& each)
-      : at_once_(each.subject().builds_at_once()), chunks_((each.keys() + chunk_keys - 1) / chunk_keys) {}
+      : at_once_(each.subject().builds_static()), chunks_((each.keys() + chunk_keys - 1) / chunk_keys) {}
 
   // `tick` is called after each chunk with the number of its keys.
   template <class Tick>
@@ -280,7 +280,7 @@ class ask_times {
   std::size_t turns_ = 0;
 };
 
-// Others had their turn since: what fits a cache is to be there again, each line with some certainty.
+// Others had their turn since: what fits a cache is to be there again, each line with some confidence.
 inline std::size_t warm_chunks_for(std::uint64_t memory_bytes) {
   constexpr std::uint64_t beyond_caches = std::uint64_t{64} << 20U;
   constexpr std::uint64_t most = 16;

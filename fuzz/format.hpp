@@ -65,10 +65,10 @@ bool with_digests(const any_filter& filter, F&& f) {
   std::array<digest256, keys.size()> widest{};
   switch (filter.digest_bits()) {
     case 256:
-      hash->digests_widest(keys, widest);
+      hash->digests256(keys, widest);
       return f(std::span<const digest256>(widest));
     case 128:
-      hash->digests_wide(keys, wide);
+      hash->digests128(keys, wide);
       return f(std::span<const digest128>(wide));
     default:
       hash->digests(keys, narrow);

@@ -55,7 +55,7 @@ outcome<seen_filter> seen_filter::over(any_filter filter, std::string name, cons
                                        std::optional<std::uint64_t> ceiling_bytes) {
   const auto stats = filter.stats();
   if (!stats) return fail_file(name, stats.error());
-  if (!stats->promise_known) {
+  if (!stats->target_known) {
     return fail_file(name,
                      "does not say which false-positive rate it was made for, and lines could be lost without "
                      "end: give a native filter, or a new name");
@@ -64,7 +64,7 @@ outcome<seen_filter> seen_filter::over(any_filter filter, std::string name, cons
   // A filter that grows and has only taken keys keeps its rate, whatever chance did to its bits.
   const std::string overfull = has_end || !stats->keys.exact ? overfull_text(filter, *stats) : "";
   if (!overfull.empty()) return fail_file(name, fmt::format("lines would be lost: it {}", overfull));
-  seen_filter made({.hash = hash, .fpr = stats->promised_fpr, .ceiling_bytes = ceiling_bytes});
+  seen_filter made({.hash = hash, .fpr = stats->target_fpr, .ceiling_bytes = ceiling_bytes});
   made.capacity_ = stats->capacity_keys;
   made.keys_ = stats->keys.exact && !stats->loss ? stats->keys.keys : fullness_of(filter.info(), *stats).taken;
   if (has_end) made.room_ = made.capacity_ - std::min(made.capacity_, made.keys_);
@@ -86,7 +86,7 @@ outcome<void> seen_filter::make_room() {
   }
   const std::uint64_t least = settings_.ceiling_bytes ? 0 : least_grown_capacity;
   const std::uint64_t capacity = filters_.empty() ? settings_.first_capacity : std::max(2 * capacity_, least);
-  const double share = settings_.grows ? blocked_links::share(filters_.size()) : 1.0;
+  const double share = settings_.grows ? blocked_sub_filters::share(filters_.size()) : 1.0;
   const filter_params params{.keys = capacity, .fpr = settings_.fpr * share};
   const auto size = size_for(params);
   if (!size) return failed(size.error());
@@ -161,7 +161,7 @@ outcome<void> seen_filter::add(std::span<const std::string_view> keys, std::span
   for (std::size_t at = 0; at < keys.size();) {
     if (filters_.back().digest_bits() == 128 && wide_.empty()) {
       wide_.resize(keys.size());
-      settings_.hash.digests_wide(keys, wide_);
+      settings_.hash.digests128(keys, wide_);
     }
     const auto stopped = add_some({digests, wide_}, at, fresh);
     if (!stopped) return failed(stopped.error());

@@ -130,7 +130,7 @@ outcome<build_request> build_request::from(const options& given) {
     return fail_usage(fmt::format("kind {} grows with its keys: leave --mem and --bits-per-key out", kind));
   }
   if (auto fits = check_exclude(given, *request.kind_); !fits) return failed(fits.error());
-  if (request.kind_->built_at_once && given.has(flag::headroom)) {
+  if (request.kind_->is_static && given.has(flag::headroom)) {
     return fail_usage(
         fmt::format("kind {} is built from all of its keys and takes no more: leave --headroom out", kind));
   }
@@ -223,8 +223,8 @@ unsigned build_request::widest_bits() const {
   constexpr std::uint64_t most_keys_in_memory = std::uint64_t{1} << 36U;
   const double fpr =
       fpr_ ? *fpr_ : (bits_per_key_ ? std::exp2(-*bits_per_key_) : (ceiling_bytes_ ? 1e-12 : default_fpr));
-  const bool takes_wide = kind_->wide_digests || (compact_ != nullptr && compact_->wide_digests);
-  return takes_wide && hash_.is_wide() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64 ? 128 : 64;
+  const bool takes_128_bit = kind_->takes_digest128 || (compact_ != nullptr && compact_->takes_digest128);
+  return takes_128_bit && hash_.is_128_bit() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64 ? 128 : 64;
 }
 
 std::optional<build_request> build_request::as_set() const {

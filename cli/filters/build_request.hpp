@@ -35,7 +35,7 @@ class build_request {
   // Whether the number of keys must be known before the first is inserted.
   [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->grows; }
   // Whether the kind wants all keys at once, for `build`.
-  [[nodiscard]] bool built_at_once() const { return kind_->built_at_once; }
+  [[nodiscard]] bool is_static() const { return kind_->is_static; }
   // Whether it takes keys to exclude as well.
   [[nodiscard]] bool excludes() const { return kind_->excludes; }
   // Whether an insert can be refused although there are no more keys than the filter was made for.

@@ -138,7 +138,7 @@ class collector {
 
   // Blocks are dropped as they are done with, unless the filter may be full and the next one needs them.
   template <class Digest>
-  result<void> insert_pile(built& made, digest_pile<Digest>& pile) const {
+  result<void> insert_buffer(built& made, digest_buffer<Digest>& pile) const {
     const bool keeps = request_.may_be_full();
     for (std::size_t i = 0; i < pile.blocks(); ++i) {
       if (auto done = insert(made, pile.block(i)); !done) return done;
@@ -149,9 +149,9 @@ class collector {
   }
   result<void> insert_piles(built& made) {
     const unsigned bits = made.filter.digest_bits();
-    return bits == 256   ? insert_pile(made, widest_)
-           : bits == 128 ? insert_pile(made, wide_)
-                         : insert_pile(made, narrow_);
+    return bits == 256   ? insert_buffer(made, widest_)
+           : bits == 128 ? insert_buffer(made, wide_)
+                         : insert_buffer(made, narrow_);
   }
 
   // A filter for so many keys, from what waits or from the files. What it refuses is in `why`, too.
@@ -291,15 +291,15 @@ class collector {
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t checked_bytes_ = 0;
   distinct_counter counter_;
-  digest_pile<std::uint64_t> narrow_;
-  digest_pile<digest128> wide_;
-  digest_pile<digest256> widest_;
+  digest_buffer<std::uint64_t> narrow_;
+  digest_buffer<digest128> wide_;
+  digest_buffer<digest256> widest_;
 };
 
 }  // namespace
 
 outcome<built> build_filter(const options& given, const build_request& request) {
-  if (request.built_at_once()) return build_at_once(given, request);
+  if (request.is_static()) return build_static(given, request);
   if (request.needs_count()) return collector(given, request).run();
   auto filter = request.make(request.first_keys());
   if (!filter) return failed(filter.error());

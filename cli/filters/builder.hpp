@@ -11,7 +11,7 @@
 // In fixed-capacity kinds that count, copies of a key take room: the filter is sized for them, too, made larger when it is
 // full all the same, and where no size would do (a key comes more often than it has places) made a set, with a warning.
 //
-// Kinds that are built at once: build_at_once.hpp.
+// Kinds that are built at once: build_static.hpp.
 #pragma once
 
 #include <bloomery/any_filter.hpp>

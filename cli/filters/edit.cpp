@@ -53,7 +53,7 @@ outcome<void> filter_edit::save() const {
 
 std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
   const fullness of = fullness_of(filter.info(), stats);
-  if (!stats.promise_known && stats.fpr_now > useless_fpr) {  // the file does not say what it was made for
+  if (!stats.target_known && stats.fpr_now > useless_fpr) {  // the file does not say what it was made for
     return fmt::format("has a false-positive rate of {}: build it again from its keys with a larger -n",
                        percent(stats.fpr_now));
   }
@@ -63,17 +63,17 @@ std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
     return fmt::format(
         "holds far more keys than the {} that it was made for: its false-positive rate is now {}, promised was {}; "
         "build it again with a larger -n",
-        with_commas(stats.capacity_keys), percent(stats.fpr_now), percent(stats.promised_fpr));
+        with_commas(stats.capacity_keys), percent(stats.fpr_now), percent(stats.target_fpr));
   }
   if (filter.info().grows) {
     return fmt::format("has a false-positive rate of {}, promised was {}; build it again from its keys with -n {}",
-                       percent(stats.fpr_now), percent(stats.promised_fpr), of.keys);
+                       percent(stats.fpr_now), percent(stats.target_fpr), of.keys);
   }
   return fmt::format(
       "{} {} and was made for {}: its false-positive rate is now {}, promised was {}; build it "
       "again with -n {}",
       stats.loss ? "has taken" : "holds about", number_of(of.taken, "key"), with_commas(stats.capacity_keys),
-      percent(stats.fpr_now), percent(stats.promised_fpr), of.taken);
+      percent(stats.fpr_now), percent(stats.target_fpr), of.taken);
 }
 
 outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what,

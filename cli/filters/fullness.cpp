@@ -31,7 +31,7 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
     out.keys = static_cast<std::uint64_t>(estimated + 0.5);
     return out;
   }
-  if (!stats.promise_known) return out;
+  if (!stats.target_known) return out;
   out.countable = kind.exact || kind.grows || stats.fill < countable_fill;
   // What was counted is never too much. An estimate is off by a few times the square root of what it estimates, at
   // most, as long as the filter is not far beyond its capacity.
@@ -46,13 +46,13 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
                                          : guessed > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
   // Where the layout delivers more than was promised, that alone is no sign of too many keys; the estimate from the fill of a
   // small filter is off by a tenth.
-  out.overfull = beyond && stats.fpr_now > std::max(stats.promised_fpr, 1.25 * stats.delivered_fpr);
+  out.overfull = beyond && stats.fpr_now > std::max(stats.target_fpr, 1.25 * stats.delivered_fpr);
   return out;
 }
 
 std::string promise_text(const filter_stats& stats) {
-  if (!stats.promise_known) return "promised: unknown, the file does not say";
-  return fmt::format("promised {}", percent(stats.promised_fpr));
+  if (!stats.target_known) return "promised: unknown, the file does not say";
+  return fmt::format("promised {}", percent(stats.target_fpr));
 }
 
 std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of) {
@@ -66,7 +66,7 @@ std::string overfull_advice(const kind_info& kind, const filter_stats& stats, co
   std::string text =
       fmt::format("it {} {} and was made for {}: build it again with -n {}", stats.loss ? "has taken" : "holds about",
                   number_of(of.taken, "key"), capacity, of.taken);
-  const auto plan = plan_kind(kind, {.keys = of.taken, .fpr = stats.promised_fpr});
+  const auto plan = plan_kind(kind, {.keys = of.taken, .fpr = stats.target_fpr});
   if (plan) {
     text.append(
         fmt::format(", which takes {} ({:.2f} bits per key)", human_size(plan->memory_bytes), plan->bits_per_key));
@@ -76,23 +76,23 @@ std::string overfull_advice(const kind_info& kind, const filter_stats& stats, co
 
 std::string delivered_advice(const filter_stats& stats) {
   constexpr double worth_saying = 1.05;
-  if (!stats.promise_known || stats.delivered_fpr <= worth_saying * stats.promised_fpr) return {};
+  if (!stats.target_known || stats.delivered_fpr <= worth_saying * stats.target_fpr) return {};
   return fmt::format(
       "its layout delivers {} when it is full, promised was {}: all bits of a key come from two hashes, which too many "
       "keys share in a filter this small; build it for more keys (-n), or in another layout",
-      percent(stats.delivered_fpr), percent(stats.promised_fpr));
+      percent(stats.delivered_fpr), percent(stats.target_fpr));
 }
 
 std::string loss_advice(const filter_stats& stats) {
   if (!stats.loss || stats.loss->removals <= stats.loss->capacity_removals ||
-      stats.loss->rate <= stats.loss->promised_rate) {
+      stats.loss->rate <= stats.loss->target_rate) {
     return {};
   }
   return fmt::format(
       "it has {} and was made for {}: it loses {} of its keys, promised was {}; build it again from its "
       "keys",
       number_of(stats.loss->removals, "removal"), with_commas(stats.loss->capacity_removals), percent(stats.loss->rate),
-      percent(stats.loss->promised_rate));
+      percent(stats.loss->target_rate));
 }
 
 }  // namespace bloomery::cli

@@ -32,7 +32,7 @@ outcome<digest_array> read_digests(const options& given, std::span<const std::st
   if (!reader) return failed(reader.error());
   digest_stream stream(std::move(*reader), hash, 64);
   progress line(given, "reading", stream.reader().total_bytes());
-  digest_pile<std::uint64_t> pile;
+  digest_buffer<std::uint64_t> pile;
   std::uint64_t keys = 0;
   while (true) {
     const auto more = stream.next();
@@ -106,7 +106,7 @@ failed explain_both(const options& given, const build_request& request, std::spa
 
 }  // namespace at_once_parts
 
-outcome<built> build_at_once(const options& given, const build_request& request) {
+outcome<built> build_static(const options& given, const build_request& request) {
   const std::uint64_t room_bytes = available_memory_bytes() / 2;
   const auto keys = at_once_parts::read_digests(given, given.operands(), request.hash(), 0, room_bytes);
   if (!keys) return failed(keys.error());

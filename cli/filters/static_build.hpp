@@ -7,6 +7,6 @@
 
 namespace bloomery::cli {
 
-outcome<built> build_at_once(const options& given, const build_request& request);
+outcome<built> build_static(const options& given, const build_request& request);
 
 }  // namespace bloomery::cli

@@ -117,7 +117,7 @@ constexpr std::array rows = {
              "folder for what does not stay in memory (default: TMPDIR, or /tmp)", on_dedup, selection},
     flag_row{flag::intersect, "intersect", "", type::none, "", "",
              "keep what is in all of them instead of what is in any", on_merge, selection},
-    flag_row{flag::any_rate, "any-rate", "", type::none, "", "",
+    flag_row{flag::any_fpr, "any-rate", "", type::none, "", "",
              "merge filters of kind growing even if the result breaks their promise", on_merge, selection},
     flag_row{flag::lsm, "lsm", "", type::none, "", "",
              "allot memory to the filters of the levels of a log-structured store", on_plan, selection},

@@ -99,7 +99,7 @@ enum class flag : std::uint8_t {
   counts,
   temp_dir,
   intersect,
-  any_rate,
+  any_fpr,
   lsm,
   lsm_keys,
   levels,

@@ -12,7 +12,7 @@
 namespace bloomery::cli {
 
 template <class Digest>
-class digest_pile {
+class digest_buffer {
  public:
   void add(std::span<const Digest> digests) {
     while (!digests.empty()) {

@@ -83,10 +83,10 @@ auto with_digests(const key_chunk& chunk, unsigned digest_bits, F&& f) {
 inline void make_digests(key_chunk& chunk, const hasher& hash, unsigned digest_bits) {
   if (digest_bits == 256) {
     chunk.widest.resize(chunk.size());
-    hash.digests_widest(chunk.keys, chunk.widest);
+    hash.digests256(chunk.keys, chunk.widest);
   } else if (digest_bits == 128) {
     chunk.wide.resize(chunk.size());
-    hash.digests_wide(chunk.keys, chunk.wide);
+    hash.digests128(chunk.keys, chunk.wide);
   } else {
     chunk.narrow.resize(chunk.size());
     hash.digests(chunk.keys, chunk.narrow);

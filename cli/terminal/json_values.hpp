@@ -16,10 +16,10 @@ nlohmann::ordered_json known(bool is_known, const T& value) {
 
 // null for what grows, and where the file does not say.
 inline nlohmann::ordered_json capacity_of(const any_filter& filter, const filter_stats& stats) {
-  return known(stats.promise_known && !grows(filter), stats.capacity_keys);
+  return known(stats.target_known && !grows(filter), stats.capacity_keys);
 }
 inline nlohmann::ordered_json promise_of(const filter_stats& stats) {
-  return known(stats.promise_known, stats.promised_fpr);
+  return known(stats.target_known, stats.target_fpr);
 }
 
 }  // namespace bloomery::cli

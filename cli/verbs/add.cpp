@@ -46,7 +46,7 @@ std::string summary(const filter_edit& edit, const tally& added, const filter_st
   const kind_info& kind = edit.filter().info();
   if (kind.exact) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
   out.append(fmt::format("; holds about {}", number_of(fullness_of(kind, stats).keys, "key")));
-  if (!kind.grows && stats.promise_known) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
+  if (!kind.grows && stats.target_known) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
   return out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
 }
 
@@ -61,7 +61,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
   out["capacity_keys"] = capacity_of(edit.filter(), stats);
   out["file_bytes"] = size_of_file(edit.name());
   out["memory_bytes"] = stats.memory_bytes;
-  out["fpr_promised"] = promise_of(stats);
+  out["target_fpr"] = promise_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;

@@ -26,20 +26,20 @@ namespace build_parts {
 void warn_if_overfull(const options& given, const build_request& request, const built& made, filter_stats stats) {
   const kind_info& kind = made.filter.info();
   if (kind.grows || kind.expires) return;
-  if (!stats.promise_known && request.keys()) {  // the file will not hold what was promised, but it is known here
+  if (!stats.target_known && request.keys()) {  // the file will not hold what was promised, but it is known here
     const auto promised = request.fpr_for(*request.keys());
-    stats.promise_known = promised.has_value();
-    stats.promised_fpr = promised.value_or(0);
+    stats.target_known = promised.has_value();
+    stats.target_fpr = promised.value_or(0);
     stats.capacity_keys = *request.keys();
   }
   const bool beyond = made.keys_inserted > stats.capacity_keys || fullness_of(kind, stats).overfull;
-  if (!stats.promise_known || !beyond || stats.fpr_now <= stats.promised_fpr) return;
+  if (!stats.target_known || !beyond || stats.fpr_now <= stats.target_fpr) return;
   // What was read, not what was inserted: in a filter that is too full, hardly an insert changes anything any more.
   warn(given,
        fmt::format("{} read into a filter made for {}: its false-positive rate is now {}, promised was {}; build it "
                    "again with -n {}",
                    number_of(made.keys_read, "key"), with_commas(stats.capacity_keys), percent(stats.fpr_now),
-                   percent(stats.promised_fpr), made.keys_read));
+                   percent(stats.target_fpr), made.keys_read));
 }
 
 // The kind, and the format where it is another product's.
@@ -69,9 +69,9 @@ std::string packing_text(const options& given, const built& made, const filter_s
   const std::string_view codec = given.text(flag::compress, "none");
   const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
   if (!is_packed(given) || made.filter.info().exact || !output_format(given).is_native()) return {};
-  if (kind.packs && !given.has(flag::hashes) && !given.has(flag::bits_per_key) && stats.promise_known) {
+  if (kind.packs && !given.has(flag::hashes) && !given.has(flag::bits_per_key) && stats.target_known) {
     const unsigned fewer = hashes_of(made.filter);
-    const auto plain = plan_kind(kind, {.keys = stats.capacity_keys, .fpr = stats.promised_fpr});
+    const auto plain = plan_kind(kind, {.keys = stats.capacity_keys, .fpr = stats.target_fpr});
     if (plain && plain->hashes > fewer) {
       return fmt::format(
           "for --compress {}: kind {} with {} instead of {}, {:.1f} times as large in memory and smaller "
@@ -108,7 +108,7 @@ std::string summary(const options& given, const built& made, const filter_stats&
                            number_of(*made.excluded_read, "key"), with_commas(made.excluded), percent(stats.fpr_now)));
   } else if (!made.filter.info().exact) {
     out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
-    if (stats.promise_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
+    if (stats.target_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
   }
   return out;
 }
@@ -139,7 +139,7 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
       made.keys_inserted == 0 || given.text(flag::output) == "-"
           ? nlohmann::ordered_json(nullptr)
           : nlohmann::ordered_json(out["file_bytes"].get<double>() * 8.0 / static_cast<double>(made.keys_inserted));
-  out["fpr_promised"] = promise_of(stats);
+  out["target_fpr"] = promise_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;

@@ -60,7 +60,7 @@ class teller {
                      f.present.ns_per_key()));
     line(fmt::format("   {:>9} URLs that are not:   {:>9} wrongly found  {:5.1f} ns per key",
                      with_commas(f.absent.asked), with_commas(f.absent.yes), f.absent.ns_per_key()));
-    line(fmt::format("   Promised {}, measured {} (99 % sure: between {} and {}): {}", percent(f.promised_fpr),
+    line(fmt::format("   Promised {}, measured {} (99 % sure: between {} and {}): {}", percent(f.target_fpr),
                      percent(f.absent.rate()), percent(f.rate_low), percent(f.rate_high),
                      f.rate_kept() ? paint_(style::good, "kept") : paint_(style::bad, "BROKEN")));
     show();
@@ -190,7 +190,7 @@ nlohmann::ordered_json as_json(const demo_figures& f, double seconds) {
   out["present"] = json_of(f.present);
   out["absent"] = json_of(f.absent);
   out["false_negatives"] = f.false_negatives();
-  out["promised_fpr"] = f.promised_fpr;
+  out["target_fpr"] = f.target_fpr;
   out["measured_fpr"] = f.absent.rate();
   out["measured_fpr_interval_99"] = {f.rate_low, f.rate_high};
   out["set"] = {{"keys", f.set_keys}, {"resident_bytes", f.set_bytes}, {"scaled_bytes", f.set_scaled_bytes}};

@@ -145,7 +145,7 @@ demo_tour::demo_tour(const options& given, std::uint64_t keys)
       digests_(batch),
       mask_(mask_words(batch)) {
   figures_.keys = keys;
-  figures_.promised_fpr = promised;
+  figures_.target_fpr = promised;
 }
 
 result<void> demo_tour::add_until(std::uint64_t until, progress& line) {
@@ -189,7 +189,7 @@ result<answer_count> demo_tour::ask_for(const any_filter& filter, std::uint64_t 
   return out;
 }
 
-result<answer_count> demo_tour::ask_absent(std::uint64_t count) {
+result<answer_count> demo_tour::query_absent(std::uint64_t count) {
   auto asked = ask_for(*filter_, next_absent_, 1, count);
   next_absent_ += count;
   return asked;
@@ -198,7 +198,7 @@ result<answer_count> demo_tour::ask_absent(std::uint64_t count) {
 result<void> demo_tour::add_point() {
   const auto expected = blocked::plan({.keys = added_, .bits = figures_.plan.bits, .hashes = figures_.plan.hashes});
   if (!expected) return fail(expected.error());
-  auto measured = ask_absent(std::clamp(figures_.keys / 5, least_asked, most_asked / 5));
+  auto measured = query_absent(std::clamp(figures_.keys / 5, least_asked, most_asked / 5));
   if (!measured) return fail(measured.error());
   figures_.curve.push_back({.keys = added_, .expected = expected->fpr, .absent = *measured});
   return {};
@@ -228,7 +228,7 @@ result<void> demo_tour::ask() {
   const std::uint64_t count = std::min(figures_.keys, most_asked);
   auto present = ask_for(*filter_, 0, figures_.keys / count, count);
   if (!present) return fail(present.error());
-  auto absent = ask_absent(std::max(count, least_asked));
+  auto absent = query_absent(std::max(count, least_asked));
   if (!absent) return fail(absent.error());
   figures_.present = *present;
   figures_.absent = *absent;

@@ -42,7 +42,7 @@ struct fpr_point {
 
 struct demo_figures {
   std::uint64_t keys = 0;
-  double promised_fpr = 0;
+  double target_fpr = 0;
   size_plan plan{};
   // building
   std::uint64_t url_bytes = 0;  // all URLs together
@@ -73,7 +73,7 @@ struct demo_figures {
   [[nodiscard]] std::uint64_t false_negatives() const {
     return present.asked - present.yes + from_file.asked - from_file.yes;
   }
-  [[nodiscard]] bool rate_kept() const { return rate_low <= 1.05 * promised_fpr; }
+  [[nodiscard]] bool rate_kept() const { return rate_low <= 1.05 * target_fpr; }
   [[nodiscard]] bool kept() const { return false_negatives() == 0 && rate_kept(); }
 };
 
@@ -98,7 +98,7 @@ class demo_tour {
   result<void> add_until(std::uint64_t until, progress& line);
   // Asks for the URLs first, first + step, ...
   result<answer_count> ask_for(const any_filter& filter, std::uint64_t first, std::uint64_t step, std::uint64_t count);
-  result<answer_count> ask_absent(std::uint64_t count);
+  result<answer_count> query_absent(std::uint64_t count);
   result<void> add_point();
 
   const options* given_;

@@ -132,7 +132,7 @@ nlohmann::ordered_json as_json(const loss_state& loss) {
   out["capacity_removals"] = loss.capacity_removals;
   out["returned"] = loss.returned;
   out["return_slots"] = loss.return_slots;
-  out["promised"] = loss.promised_rate;
+  out["promised"] = loss.target_rate;
   out["now"] = loss.rate;
   return out;
 }
@@ -169,7 +169,7 @@ nlohmann::ordered_json as_json(const report& of) {
   if (of.stats.window) out["window"] = as_json(*of.stats.window);
   if (const auto exact = exactness::of(of)) out["bits_per_included_key"] = exact->as_json();
   if (of.stats.loss) out["loss"] = as_json(*of.stats.loss);
-  out["fpr_promised"] = promise_of(of.stats);
+  out["target_fpr"] = promise_of(of.stats);
   out["fpr_now"] = of.stats.fpr_now;
   if (of.stats.delivered_fpr > 0) out["fpr_delivered"] = of.stats.delivered_fpr;
   out["overfull"] = of.full.overfull;
@@ -297,7 +297,7 @@ void add_loss(std::string& out, const loss_state& loss) {
   add_line(out, "came back",
            fmt::format("{} in a list of {}", number_of(loss.returned, "key"), number_of(loss.return_slots, "slot")));
   add_line(out, "loss promised",
-           fmt::format("{} of its keys, after so many removals; none before the first", rate_text(loss.promised_rate)));
+           fmt::format("{} of its keys, after so many removals; none before the first", rate_text(loss.target_rate)));
   add_line(out, "loss now", loss.removals == 0 ? "none" : rate_text(loss.rate));
 }
 
@@ -320,7 +320,7 @@ std::string as_text(const report& of, const painter& paint) {
   if (of.stats.window) {
     add_line(out, "window", window_text(*of.stats.window));
     add_line(out, "covered now", covered_text(*of.stats.window));
-  } else if (!of.stats.promise_known) {
+  } else if (!of.stats.target_known) {
     add_line(out, "capacity", "unknown: the file does not say");
   } else if (!grows(of.opened.filter) && !of.kind().excludes) {
     const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
@@ -329,7 +329,7 @@ std::string as_text(const report& of, const painter& paint) {
   add_line(out, "fill", percent(of.stats.fill));
   if (of.stats.saturated) add_line(out, "saturated", saturated_text(*of.stats.saturated));
   add_line(out, "FPR promised",
-           of.stats.promise_known ? fpr_text(of, of.stats.promised_fpr) : "unknown: the file does not say");
+           of.stats.target_known ? fpr_text(of, of.stats.target_fpr) : "unknown: the file does not say");
   add_line(out, "FPR now", fpr_text(of, of.stats.fpr_now));
   if (of.stats.loss) add_loss(out, *of.stats.loss);
   add_line(out, "memory", exact_size(of.stats.memory_bytes));

@@ -33,7 +33,7 @@ std::string abilities(const kind_entry& line) {
   add(line.counts, "counts");
   add(line.info->grows, "grows");
   add(line.info->expires, "expires");
-  add(line.info->built_at_once, "built at once");
+  add(line.info->is_static, "built at once");
   add(line.excludes, "excludes");
   add(line.info->may_lose, "may lose keys");
   return out;
@@ -56,7 +56,7 @@ nlohmann::ordered_json as_json() {
     kind["counts"] = line.counts;
     kind["grows"] = line.info->grows;
     kind["expires"] = line.info->expires;
-    kind["built_at_once"] = line.info->built_at_once;
+    kind["is_static"] = line.info->is_static;
     kind["excludes"] = line.excludes;
     kind["may_lose"] = line.info->may_lose;
     kind["integer_keys"] = line.info->integer_keys;

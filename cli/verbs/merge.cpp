@@ -130,7 +130,7 @@ result<void> intersect(merged& so_far, any_filter& into, const any_filter& other
 
 result<void> combine(const options& given, merged& so_far, any_filter& into, const any_filter& other) {
   if (given.has(flag::intersect)) return intersect(so_far, into, other);
-  return into.merge(other, given.has(flag::any_rate) ? merge_rate::any : merge_rate::as_promised);
+  return into.merge(other, given.has(flag::any_fpr) ? merge_fpr::any : merge_fpr::keep_target);
 }
 
 failed refuse(const merged& so_far, const any_filter& ours, const opened_filter& next, const any_filter& theirs,
@@ -245,7 +245,7 @@ std::string summary(const options& given, const merged& made, const filter_stats
   if (!made.filter.info().exact) {
     out.append(
         fmt::format("; fill {}; FPR now {}, {}", percent(stats.fill), percent(stats.fpr_now), promise_text(stats)));
-    if (stats.promise_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
+    if (stats.target_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
   }
   return out;
 }
@@ -273,7 +273,7 @@ nlohmann::ordered_json as_json(const options& given, const merged& made, const f
   out["capacity_keys"] = capacity_of(made.filter, stats);
   out["file_bytes"] = size_of_file(given.text(flag::output));
   out["memory_bytes"] = stats.memory_bytes;
-  out["fpr_promised"] = promise_of(stats);
+  out["target_fpr"] = promise_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;

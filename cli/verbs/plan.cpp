@@ -62,7 +62,7 @@ std::string abilities(const plan_row& row) {
   add(row.erases, "deletes");
   add(row.info->grows, "grows");
   add(row.info->expires, "expires");
-  add(row.info->built_at_once, "built at once");
+  add(row.info->is_static, "built at once");
   add(row.info->excludes, "excludes");
   add(row.info->may_lose, "may lose keys");
   return out;

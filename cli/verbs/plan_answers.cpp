@@ -129,7 +129,7 @@ std::string packed_advice(const plan_question& question, const plan_row& row, co
                                  question.codec == "rans" ? "" : " and up to 4 % more");
   const plan_row* other = nullptr;
   for (const plan_row& each : rows) {
-    if (!each.fits() || !each.info->built_at_once || each.plan->bits_per_key >= bits) continue;
+    if (!each.fits() || !each.info->is_static || each.plan->bits_per_key >= bits) continue;
     if (other == nullptr || each.plan->bits < other->plan->bits) other = &each;
   }
   if (other != nullptr) {

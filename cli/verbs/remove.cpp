@@ -45,7 +45,7 @@ void tell_loss(const options& given, const filter_edit& edit, const loss_state& 
   note(given,
        fmt::format("{}: from its first removal on, this kind may lose keys: of those that are in it, up to {} are "
                    "called absent after {} (--kind cuckoo and counting lose none)",
-                   edit.name(), percent(loss.promised_rate), number_of(loss.capacity_removals, "removal")));
+                   edit.name(), percent(loss.target_rate), number_of(loss.capacity_removals, "removal")));
 }
 
 nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, const filter_stats& held) {
@@ -61,7 +61,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, co
   if (!held.loss) return out;
   out["removals"] = held.loss->removals;
   out["capacity_removals"] = held.loss->capacity_removals;
-  out["loss_promised"] = held.loss->promised_rate;
+  out["target_loss"] = held.loss->target_rate;
   out["loss_now"] = held.loss->rate;
   return out;
 }
@@ -81,7 +81,7 @@ outcome<void> report(const options& given, const filter_edit& edit, const tally&
                     held->keys.exact ? "" : "about ", number_of(held->keys.keys, "key"));
     if (held->loss) {
       text.append(
-          fmt::format("; loss now {}, promised {}", percent(held->loss->rate), percent(held->loss->promised_rate)));
+          fmt::format("; loss now {}, promised {}", percent(held->loss->rate), percent(held->loss->target_rate)));
     }
     note(given, text);
     return {};

@@ -34,7 +34,7 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
     out["loss_measured"] = found.lost_rate();
     out["loss_low"] = found.lost_low;
     out["loss_high"] = found.lost_high;
-    out["loss_promised"] = found.may_lose() ? found.stats.loss->promised_rate : 0.0;
+    out["target_loss"] = found.may_lose() ? found.stats.loss->target_rate : 0.0;
     out["loss_expected_now"] = found.stats.loss->rate;
     out["loss_holds"] = found.keys_hold();
   }
@@ -47,7 +47,7 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   out["fpr_high"] = found.high;
   out["confidence"] = findings::confidence;
   out["tolerance"] = findings::tolerance;
-  out["fpr_promised"] = promise_of(found.stats);
+  out["target_fpr"] = promise_of(found.stats);
   out["fpr_expected_now"] = found.stats.fpr_now;
   out["fpr_holds"] = found.rate_holds();
   out["keys_in_filter"] = found.full.keys;
@@ -71,7 +71,7 @@ std::string keys_text(const findings& found, const painter& paint) {
     out.append(
         fmt::format("          between {} and {} with 99 % confidence; promised {}, expected now {}: after a "
                     "removal this kind may lose keys\n",
-                    percent(found.lost_low), percent(found.lost_high), percent(found.stats.loss->promised_rate),
+                    percent(found.lost_low), percent(found.lost_high), percent(found.stats.loss->target_rate),
                     percent(found.stats.loss->rate)));
   } else {
     out.append("\n");

@@ -127,9 +127,9 @@ class probe_batch {
   result<void> ask_as(std::span<const std::string_view> keys, std::span<std::uint64_t> mask) const {
     std::vector<Digest> digests(keys.size());
     if constexpr (sizeof(Digest) == 32) {
-      hash_.digests_widest(keys, digests);
+      hash_.digests256(keys, digests);
     } else if constexpr (sizeof(Digest) == 16) {
-      hash_.digests_wide(keys, digests);
+      hash_.digests128(keys, digests);
     } else {
       hash_.digests(keys, digests);
     }
@@ -170,8 +170,8 @@ outcome<void> ask_generated(const options& given, const opened_filter& opened, c
   return {};
 }
 
-outcome<void> ask_absent(const options& given, const opened_filter& opened, const hasher& hash, const seen_keys& seen,
-                         findings& found) {
+outcome<void> query_absent(const options& given, const opened_filter& opened, const hasher& hash, const seen_keys& seen,
+                           findings& found) {
   const std::array files = {std::string(given.text(flag::absent))};
   auto reader = key_reader::make(given, files, hash);
   if (!reader) return failed(reader.error());
@@ -273,11 +273,11 @@ outcome<findings> examine(const options& given, const opened_filter& opened) {
   if (!stats) return fail_file(opened.name, stats.error());
   found.stats = *stats;
   found.full = fullness_of(opened.filter.info(), *stats);
-  if (found.exact) found.stats.promised_fpr = found.stats.fpr_now = 0;  // about what is asked here
+  if (found.exact) found.stats.target_fpr = found.stats.fpr_now = 0;  // about what is asked here
   seen_keys seen;
   if (auto done = ask_keys(given, opened, *hash, seen, found); !done) return failed(done.error());
   auto done = found.generated ? ask_generated(given, opened, *hash, seen, found)
-                              : ask_absent(given, opened, *hash, seen, found);
+                              : query_absent(given, opened, *hash, seen, found);
   if (!done) return failed(done.error());
   const double each_side = (1.0 - findings::confidence) / 2.0;
   found.low = binomial::lower_bound(found.hits, found.probes, each_side);

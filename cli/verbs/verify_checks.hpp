@@ -46,10 +46,10 @@ struct findings {
     return keys == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(keys);
   }
   [[nodiscard]] bool keys_hold() const {
-    return missing == 0 || (may_lose() && !(lost_low > tolerance * stats.loss->promised_rate));
+    return missing == 0 || (may_lose() && !(lost_low > tolerance * stats.loss->target_rate));
   }
   // What the rate is held against: what was promised, or where nobody knows that, what the fill makes of it.
-  [[nodiscard]] double rate_wanted() const { return stats.promise_known ? stats.promised_fpr : stats.fpr_now; }
+  [[nodiscard]] double rate_wanted() const { return stats.target_known ? stats.target_fpr : stats.fpr_now; }
   [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * rate_wanted()); }
   [[nodiscard]] bool holds() const { return keys_hold() && rate_holds(); }
 };

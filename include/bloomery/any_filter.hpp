@@ -31,7 +31,7 @@ namespace bloomery {
 // What `info` shows; computed by reading the whole filter.
 struct filter_stats {
   std::uint64_t capacity_keys = 0;
-  double promised_fpr = 0;
+  double target_fpr = 0;
   key_count keys;
   double estimated_keys = 0;
   double fill = 0;
@@ -43,7 +43,7 @@ struct filter_stats {
   std::optional<window_state> window{};      // what is covered; only for kinds that expire
   std::optional<loss_state> loss{};          // what removals cost; only for kinds that may lose keys
   // False: the file does not say for how many keys and for which rate it was made. Both are 0 then.
-  bool promise_known = true;
+  bool target_known = true;
 };
 
 class any_filter;
@@ -73,16 +73,16 @@ struct filter_model {
   virtual result<void> may_contain(std::span<const digest128> digests,
                                    std::span<std::uint64_t> mask) const noexcept = 0;
   // Only filters of another product take these.
-  virtual result<std::uint64_t> insert_widest(std::span<const digest256> /*digests*/) noexcept { return not_256(); }
-  virtual result<void> may_contain_widest(std::span<const digest256> /*digests*/,
-                                          std::span<std::uint64_t> /*mask*/) const noexcept {
+  virtual result<std::uint64_t> insert256(std::span<const digest256> /*digests*/) noexcept { return not_256(); }
+  virtual result<void> may_contain256(std::span<const digest256> /*digests*/,
+                                      std::span<std::uint64_t> /*mask*/) const noexcept {
     return not_256();
   }
   virtual result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept = 0;
   virtual result<void> count(std::span<const std::uint64_t> digests,
                              std::span<std::uint64_t> counts) const noexcept = 0;
   // `other` is of the same kind.
-  virtual result<void> merge(const filter_model& other, merge_rate rate) noexcept = 0;
+  virtual result<void> merge(const filter_model& other, merge_fpr rate) noexcept = 0;
   virtual result<void> intersect(const filter_model& other) noexcept = 0;
   // Whether filters of one shape may be refused, because of a rate, of room or of memory.
   [[nodiscard]] virtual bool merge_may_fail() const noexcept { return true; }
@@ -156,7 +156,7 @@ class any_filter {
   // that has no room for another removed key to come back fails with errc::no_room_to_return.
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept { return self_->insert(digests); }
-  result<std::uint64_t> insert(std::span<const digest256> digests) noexcept { return self_->insert_widest(digests); }
+  result<std::uint64_t> insert(std::span<const digest256> digests) noexcept { return self_->insert256(digests); }
   // Bit i of the mask answers digest i; the mask holds mask_words(digests.size()) words.
   result<void> may_contain(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
@@ -168,7 +168,7 @@ class any_filter {
   }
   result<void> may_contain(std::span<const digest256> digests, std::span<std::uint64_t> mask) const noexcept {
     if (mask.size() < mask_words(digests.size())) return too_small(mask.size(), digests.size());
-    return self_->may_contain_widest(digests, mask);
+    return self_->may_contain256(digests, mask);
   }
   // How many of the digests were there and are erased, one occurrence of each; kinds that do not erase refuse.
   result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept { return self_->erase(digests); }
@@ -185,7 +185,7 @@ class any_filter {
 
   // Union and intersection: same kind, hash, seed and key, and the geometry that the kind asks for.
   // Some kinds refuse a union that would break their promise, unless any rate will do.
-  result<void> merge(const any_filter& other, merge_rate rate = merge_rate::as_promised) noexcept;
+  result<void> merge(const any_filter& other, merge_fpr rate = merge_fpr::keep_target) noexcept;
   result<void> intersect(const any_filter& other) noexcept;
   // Whether even filters of one shape may be refused.
   [[nodiscard]] bool merge_may_fail() const noexcept { return self_->merge_may_fail(); }

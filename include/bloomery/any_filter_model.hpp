@@ -24,14 +24,14 @@ inline failure cannot(const kind_info& kind, std::string_view what) noexcept {
   return fail(errc::unsupported, text.data());
 }
 
-inline failure built_at_once(const kind_info& kind) noexcept {
+inline failure is_static(const kind_info& kind) noexcept {
   return cannot(kind, "be changed: it is built at once, from all of its keys");
 }
 
 template <filter_kind K>
 filter_stats stats_of(const K& filter) noexcept {
   filter_stats stats{.capacity_keys = filter.capacity_keys(),
-                     .promised_fpr = filter.promised_fpr(),
+                     .target_fpr = filter.target_fpr(),
                      .keys = filter.keys(),
                      .estimated_keys = filter.estimated_keys(),
                      .fill = filter.fill(),
@@ -74,10 +74,10 @@ struct in_memory final : filter_model {
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override { return insert_any(digests); }
   result<void> may_contain(std::span<const std::uint64_t> digests,
                            std::span<std::uint64_t> mask) const noexcept override {
-    return ask_any(digests, mask);
+    return query_any(digests, mask);
   }
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    return ask_any(digests, mask);
+    return query_any(digests, mask);
   }
   result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override {
     if constexpr (erasable<K>) {
@@ -106,7 +106,7 @@ struct in_memory final : filter_model {
       return cannot(K::info, "count");
     }
   }
-  result<void> merge(const filter_model& other, merge_rate rate) noexcept override {
+  result<void> merge(const filter_model& other, merge_fpr rate) noexcept override {
     if constexpr (refusing_merges<K>) {
       return filter.merge(same(other), rate);
     } else if constexpr (mergeable<K>) {
@@ -144,7 +144,7 @@ struct in_memory final : filter_model {
       filter.clear();
       return {};
     } else {
-      return built_at_once(K::info);
+      return is_static(K::info);
     }
   }
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override { return filter == same(other); }
@@ -162,7 +162,7 @@ struct in_memory final : filter_model {
   result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
     if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fail(fits.error());
     if constexpr (static_kind<K>) {
-      return built_at_once(K::info);
+      return is_static(K::info);
     } else if constexpr (requires { filter.insert_until_full(digests); }) {
       const batch_outcome outcome = filter.insert_until_full(digests);
       if (outcome.taken == digests.size()) return outcome.inserted;
@@ -170,15 +170,15 @@ struct in_memory final : filter_model {
       if constexpr (explaining_kind<K>) why = filter.why_full(digests[outcome.taken]);
       why.number[1] = outcome.taken;
       return fail(why);
-    } else if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {
+    } else if constexpr (sizeof(Digest) == 8 || digest128_kind<K>) {
       return filter.insert_batch(digests);
     }
     return cannot(K::info, "take 128-bit digests");
   }
   template <class Digest>
-  result<void> ask_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
+  result<void> query_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
     if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fits;
-    if constexpr (sizeof(Digest) == 8 || wide_kind<K>) {
+    if constexpr (sizeof(Digest) == 8 || digest128_kind<K>) {
       filter.may_contain_batch(digests, mask);
       return {};
     }
@@ -214,7 +214,7 @@ struct in_file final : filter_model {
     return file.may_contain_batch(digests, mask);
   }
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    if constexpr (wide_kind<K>) return file.may_contain_batch(digests, mask);
+    if constexpr (digest128_kind<K>) return file.may_contain_batch(digests, mask);
     static_cast<void>(mask);
     return cannot(K::info, "take 128-bit digests");
   }
@@ -228,7 +228,7 @@ struct in_file final : filter_model {
       return cannot(K::info, "count");
     }
   }
-  result<void> merge(const filter_model& /*other*/, merge_rate /*rate*/) noexcept override { return refused(); }
+  result<void> merge(const filter_model& /*other*/, merge_fpr /*rate*/) noexcept override { return refused(); }
   result<void> intersect(const filter_model& /*other*/) noexcept override { return refused(); }
   [[nodiscard]] result<filter_owner> fold(std::uint64_t factor) const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());

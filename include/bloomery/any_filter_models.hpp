@@ -188,7 +188,7 @@ BLOOMERY_ANY_INLINE result<void> any_filter::check_same(const any_filter& other)
   return fail(errc::mismatch, text.data());
 }
 
-BLOOMERY_ANY_INLINE result<void> any_filter::merge(const any_filter& other, merge_rate rate) noexcept {
+BLOOMERY_ANY_INLINE result<void> any_filter::merge(const any_filter& other, merge_fpr rate) noexcept {
   if (auto same = check_same(other); !same) return same;
   if (auto whole = other.self_->bytes(); !whole) return fail(whole.error());  // a mapped one: every chunk is checked
   return self_->merge(*other.self_, rate);

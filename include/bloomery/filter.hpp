@@ -96,7 +96,7 @@ class filter {
   //     auto hits = seen.with_lookup([&](const auto& asks) { return std::ranges::count_if(keys, asks); });
   template <class F>
   decltype(auto) with_lookup(F&& f) const {
-    if constexpr (lookup_kind<K> && !both_wide) {
+    if constexpr (lookup_kind<K> && !both_128_bit) {
       return kind_.with_lookup([&](const auto& asks) -> decltype(auto) {
         return f([asks, hash = hash_](const auto& key) noexcept { return asks(digest_of(hash, key)); });
       });
@@ -118,7 +118,7 @@ class filter {
   template <class Key>
   std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
     if constexpr (stream_kind<K>) {
-      if (!wide()) return kind_.insert_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys});
+      if (!takes_128_bit()) return kind_.insert_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys});
     }
     if constexpr (bounded_kind<K>) {
       return insert_until_full(keys).inserted;
@@ -144,8 +144,9 @@ class filter {
   // Bit i of the mask (bit i % 64 of word i / 64) answers key i; the mask holds mask_words(keys.size()) words.
   template <class Key>
   void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept {
-    if constexpr (stream_asked_kind<K>) {
-      if (!wide()) return kind_.may_contain_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys}, mask);
+    if constexpr (stream_query_kind<K>) {
+      if (!takes_128_bit())
+        return kind_.may_contain_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys}, mask);
     }
     for_each_group(
         keys, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
@@ -194,7 +195,7 @@ class filter {
     template <class Key>
     std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
       std::uint64_t inserted = 0;
-      if (front_->wide()) {
+      if (front_->takes_128_bit()) {
         for (const Key& key : keys) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
         return inserted;
       }
@@ -239,7 +240,7 @@ class filter {
   }
 
  private:
-  static constexpr bool both_wide = wide_kind<K> && wide_hash_function<H>;
+  static constexpr bool both_128_bit = digest128_kind<K> && hash128_function<H>;
   // A multiple of 64, so that every group starts a word of the mask.
   static constexpr std::size_t group = 512;
 
@@ -265,15 +266,14 @@ class filter {
   static result<filter> checked(result<K> made, const H& hash) noexcept {
     if (!made) return fail(made.error());
     if constexpr (!K::info.exact) {
-      const auto fits =
-          check_hash_bits(H::info, made->capacity_keys(), made->promised_fpr(), made->shape().digest_bits);
+      const auto fits = check_hash_bits(H::info, made->capacity_keys(), made->target_fpr(), made->shape().digest_bits);
       if (!fits) return fail(fits.error());
     }
     return filter(std::move(*made), hash);
   }
 
-  [[nodiscard]] bool wide() const noexcept {
-    if constexpr (both_wide) {
+  [[nodiscard]] bool takes_128_bit() const noexcept {
+    if constexpr (both_128_bit) {
       return kind_.digest_bits() == 128;
     } else {
       return false;
@@ -282,15 +282,15 @@ class filter {
   // Calls f with the digest of the width that the filter takes.
   template <class Key, class F>
   auto with_digest(const Key& key, F&& f) const noexcept {
-    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
-      if (kind_.digest_bits() == 128) return f(digest_wide_of(hash_, key));
+    if constexpr (both_128_bit && !std::is_same_v<Key, prehashed>) {
+      if (kind_.digest_bits() == 128) return f(digest128_of(hash_, key));
     }
     return f(digest(key));
   }
   // Calls f(digests, index of the first) for group after group; an f that returns false ends that.
   template <class Key, class F>
   void for_each_group(std::span<const Key> keys, F&& f) const noexcept {
-    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
+    if constexpr (both_128_bit && !std::is_same_v<Key, prehashed>) {
       if (kind_.digest_bits() == 128) return run_groups<digest128>(keys, f);
     }
     run_groups<std::uint64_t>(keys, f);
@@ -301,7 +301,7 @@ class filter {
     for (std::size_t first = 0; first < keys.size(); first += group) {
       const std::size_t size = keys.size() - first < group ? keys.size() - first : group;
       if constexpr (sizeof(Digest) == 16) {
-        for (std::size_t i = 0; i < size; ++i) digests[i] = digest_wide_of(hash_, keys[first + i]);
+        for (std::size_t i = 0; i < size; ++i) digests[i] = digest128_of(hash_, keys[first + i]);
       } else {
         kernels::digest_source<H, Key>{hash_, keys}(first, size, digests.data());
       }

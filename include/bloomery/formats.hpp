@@ -18,7 +18,7 @@
 //
 // Detection. A format says of the first bytes and the size of a file whether it can be one of its own: by a signature,
 // or because every size in its header fits the size of the file exactly. Two that fit are an error that names both;
-// `from` decides. Formats that nearly any bytes fit (certainty::weak) are never chosen by themselves.
+// `from` decides. Formats that nearly any bytes fit (confidence::weak) are never chosen by themselves.
 //
 // Files are mapped where they lie and asked there. A filter that is to be changed is loaded into memory (`in_memory`).
 // Nothing is allocated before the sizes in the header were compared with what is there.
@@ -94,14 +94,14 @@ struct sight {
 inline constexpr std::size_t sight_bytes = 4096;
 inline constexpr std::size_t last_sight_bytes = 64;
 
-enum class certainty : std::uint8_t {
+enum class confidence : std::uint8_t {
   no,         // it is none of ours
   weak,       // nothing speaks against it, but hardly anything does against any file: only when it is asked for
   fits,       // every size in the header fits the size of the file
   signature,  // it says so itself
 };
 struct sighting {
-  certainty sure = certainty::no;
+  confidence sure = confidence::no;
   std::uint64_t limit_bytes = no_limit;  // how long such a file is, as far as its header says; more is not read
   std::uint64_t least_bytes = 0;         // how long it is at least: before it is unpacked, this is held against it
 };

@@ -39,28 +39,28 @@ using kind_list = type_list<  //
 
 namespace detail {
 template <class... Ks>
-constexpr bool say_how_they_are_filled(type_list<Ks...> /*kinds*/) noexcept {
-  return ((static_kind<Ks> == Ks::info.built_at_once && dynamic_kind<Ks> != static_kind<Ks>)&&...);
+constexpr bool construction_matches_concepts(type_list<Ks...> /*kinds*/) noexcept {
+  return ((static_kind<Ks> == Ks::info.is_static && dynamic_kind<Ks> != static_kind<Ks>)&&...);
 }
 template <class... Ks>
-constexpr bool say_what_they_exclude(type_list<Ks...> /*kinds*/) noexcept {
+constexpr bool exclusion_matches_concepts(type_list<Ks...> /*kinds*/) noexcept {
   return ((excluding_kind<Ks> == Ks::info.excludes) && ...);
 }
 // A file has the kind's number: two with one would read each other's.
 template <class... Ks>
-constexpr bool have_numbers_of_their_own(type_list<Ks...> /*kinds*/) noexcept {
+constexpr bool ids_are_unique(type_list<Ks...> /*kinds*/) noexcept {
   const auto with = [](std::uint32_t id) { return (std::size_t{0} + ... + (Ks::info.id == id ? 1U : 0U)); };
   return ((with(Ks::info.id) == 1) && ...);
 }
 template <class... Ks>
-constexpr bool say_whether_they_may_lose(type_list<Ks...> /*kinds*/) noexcept {
+constexpr bool loss_matches_concepts(type_list<Ks...> /*kinds*/) noexcept {
   return ((losing<Ks> == Ks::info.may_lose) && ...);
 }
 }  // namespace detail
-static_assert(detail::have_numbers_of_their_own(kind_list{}), "two kinds have the same id");
-static_assert(detail::say_how_they_are_filled(kind_list{}), "a kind takes keys as they come or is built at once");
-static_assert(detail::say_what_they_exclude(kind_list{}), "kinds that take a second list say so");
-static_assert(detail::say_whether_they_may_lose(kind_list{}), "a kind that may lose keys tells how many");
+static_assert(detail::ids_are_unique(kind_list{}), "two kinds have the same id");
+static_assert(detail::construction_matches_concepts(kind_list{}), "a kind takes keys as they come or is built at once");
+static_assert(detail::exclusion_matches_concepts(kind_list{}), "kinds that take a second list say so");
+static_assert(detail::loss_matches_concepts(kind_list{}), "a kind that may lose keys tells how many");
 
 // The kind with this name or id, or nullptr.
 inline const kind_info* find_kind(std::string_view name) noexcept {

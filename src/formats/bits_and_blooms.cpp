@@ -93,7 +93,7 @@ sighting look_binary(const sight& seen) noexcept {
   if (!check(h)) return {};
   const std::uint64_t expected = header_bytes + h.bit_bytes();
   if (seen.size_bytes && *seen.size_bytes != expected) return {};
-  return {certainty::fits, expected};
+  return {confidence::fits, expected};
 }
 
 result<any_filter> open_binary(source_bytes source) noexcept {
@@ -204,7 +204,7 @@ bool is_json(std::span<const std::byte> first) noexcept {
 sighting look_json(const sight& seen) noexcept {
   json_reader from(seen.first);
   from.read();
-  return {from.has_begun() ? certainty::signature : certainty::no, no_limit};
+  return {from.has_begun() ? confidence::signature : confidence::no, no_limit};
 }
 
 failure bad_json(const json_reader& from) noexcept {

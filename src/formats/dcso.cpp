@@ -48,7 +48,7 @@ struct carried {
 
   void tell(filter_stats& stats) const noexcept {
     stats.capacity_keys = capacity;
-    stats.promised_fpr = fpr;
+    stats.target_fpr = fpr;
     stats.keys = {keys, true};
   }
   void describe(named_value& third, named_value& /*fourth*/) const noexcept {
@@ -120,12 +120,12 @@ sighting look(const sight& seen) noexcept {
   const header h = header::read(seen.first);
   if (!check(h, seen.size_bytes)) return {};
   const std::uint64_t least = header_bytes + h.bit_bytes();
-  if (h.flags != 1) return {certainty::weak, no_limit, least};
+  if (h.flags != 1) return {confidence::weak, no_limit, least};
   const auto keys = static_cast<double>(h.capacity);
   const bool its_own = std::fabs(bits_of(keys, h.fpr) - static_cast<double>(h.bits)) <= 1.0 &&
                        std::fabs(hashes_of(keys, static_cast<double>(h.bits)) - static_cast<double>(h.hashes)) <= 1.0;
   // Any data may stand behind the bits.
-  return {its_own ? certainty::signature : certainty::fits, no_limit, least};
+  return {its_own ? confidence::signature : confidence::fits, no_limit, least};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {

@@ -49,7 +49,7 @@ constexpr std::uint64_t big_endian_words(std::uint64_t bit) noexcept { return bi
 struct nothing_carried {
   // What it knows of capacity, promise and keys. `stats` holds what the bits say.
   void tell(filter_stats& stats) const noexcept {
-    stats.promise_known = false;
+    stats.target_known = false;
     stats.keys = {static_cast<std::uint64_t>(stats.estimated_keys + 0.5), false};
   }
   void describe(named_value& /*third*/, named_value& /*fourth*/) const noexcept {}
@@ -108,7 +108,7 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     filter_stats known;
     carried_.tell(known);
     return {.capacity_keys = known.capacity_keys,
-            .fpr = known.promised_fpr,
+            .fpr = known.target_fpr,
             .keys = known.keys.keys,
             .keys_exact = known.keys.exact,
             .digest_bits = digest_bits};
@@ -123,26 +123,24 @@ class foreign_bloom final : public bloomery::detail::filter_model {
 
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept override { return insert_any(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override { return insert_any(digests); }
-  result<std::uint64_t> insert_widest(std::span<const digest256> digests) noexcept override {
-    return insert_any(digests);
-  }
+  result<std::uint64_t> insert256(std::span<const digest256> digests) noexcept override { return insert_any(digests); }
   result<void> may_contain(std::span<const std::uint64_t> digests,
                            std::span<std::uint64_t> mask) const noexcept override {
-    return ask_any(digests, mask);
+    return query_any(digests, mask);
   }
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    return ask_any(digests, mask);
+    return query_any(digests, mask);
   }
-  result<void> may_contain_widest(std::span<const digest256> digests,
-                                  std::span<std::uint64_t> mask) const noexcept override {
-    return ask_any(digests, mask);
+  result<void> may_contain256(std::span<const digest256> digests,
+                              std::span<std::uint64_t> mask) const noexcept override {
+    return query_any(digests, mask);
   }
   result<std::uint64_t> erase(std::span<const std::uint64_t> /*digests*/) noexcept override { return cannot("erase"); }
   result<void> count(std::span<const std::uint64_t> /*digests*/,
                      std::span<std::uint64_t> /*counts*/) const noexcept override {
     return cannot("count");
   }
-  result<void> merge(const filter_model& other, merge_rate /*rate*/) noexcept override {
+  result<void> merge(const filter_model& other, merge_fpr /*rate*/) noexcept override {
     const auto& from = static_cast<const foreign_bloom&>(other);
     if (auto can = check_geometry(from); !can) return can;
     if (auto joined = carried_.join(from.carried_); !joined) return joined;
@@ -271,7 +269,7 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     }
   }
   template <class Digest>
-  result<void> ask_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
+  result<void> query_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
     if constexpr (!std::is_same_v<Digest, digest>) {
       return wrong_width();
     } else {

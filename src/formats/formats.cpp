@@ -13,11 +13,11 @@ sighting look_native(const sight& seen) noexcept {
   if (magic == 0 || !bloomery::detail::starts_with(seen.first, file_magic.substr(0, magic))) return {};
   // What is wrong with it is for the loader to say; a stream is read no further than its header says.
   const auto header = bloomery::detail::decode_header_area(seen.first, seen.first.size());
-  return {certainty::signature, header ? header->file_bytes() : no_limit};
+  return {confidence::signature, header ? header->file_bytes() : no_limit};
 }
 
 sighting look_text(const sight& seen) noexcept {
-  return {is_text_form(seen.first) ? certainty::signature : certainty::no, no_limit};
+  return {is_text_form(seen.first) ? confidence::signature : confidence::no, no_limit};
 }
 
 sighting look_at(const format& form, const sight& seen) noexcept {
@@ -43,15 +43,15 @@ class looks {
     for (std::size_t i = 0; i < list_.size(); ++i) {
       const format& form = *list_[i];
       found_[i] = look_at(form, seen);
-      if (form.gzip && found_[i].sure == certainty::no && !inside.first.empty()) {
+      if (form.gzip && found_[i].sure == confidence::no && !inside.first.empty()) {
         found_[i] = {look_at(form, inside).sure, no_limit};
       }
       best_ = std::max(best_, found_[i].sure);
     }
   }
-  [[nodiscard]] certainty best() const noexcept { return best_; }
+  [[nodiscard]] confidence best() const noexcept { return best_; }
   // The only one that is so sure; nullptr when there are several.
-  [[nodiscard]] const format* only(certainty sure) const noexcept {
+  [[nodiscard]] const format* only(confidence sure) const noexcept {
     const format* found = nullptr;
     for (std::size_t i = 0; i < list_.size(); ++i) {
       if (found_[i].sure != sure) continue;
@@ -61,7 +61,7 @@ class looks {
     return found;
   }
   // How long the file may be for those that are so sure.
-  [[nodiscard]] std::uint64_t limit_bytes(certainty sure) const noexcept {
+  [[nodiscard]] std::uint64_t limit_bytes(confidence sure) const noexcept {
     std::uint64_t limit = 0;
     for (std::size_t i = 0; i < list_.size(); ++i) {
       if (found_[i].sure == sure) limit = std::max(limit, found_[i].limit_bytes);
@@ -69,7 +69,7 @@ class looks {
     return limit;
   }
   // "leveldb, guava": those that are so sure.
-  [[nodiscard]] error_text names(certainty sure) const noexcept {
+  [[nodiscard]] error_text names(confidence sure) const noexcept {
     error_text out;
     for (std::size_t i = 0; i < list_.size(); ++i) {
       if (found_[i].sure != sure) continue;
@@ -85,7 +85,7 @@ class looks {
 
   std::span<const format* const> list_;
   std::array<sighting, most> found_{};
-  certainty best_ = certainty::no;
+  confidence best_ = confidence::no;
 };
 
 // What a file is by its end, where its beginning does not say. The filters of RocksDB end with five bytes: ff 00 k 00 00 of a
@@ -124,9 +124,9 @@ failure no_format(const sight& seen, const looks& all) noexcept {
   const std::string_view by_end = known ? std::string_view{} : guess_by_end(seen);
   what.append(by_end);
   // What is well known to be something else is none of those.
-  if (all.best() == certainty::weak && !known && by_end.empty()) {
+  if (all.best() == confidence::weak && !known && by_end.empty()) {
     what.append("; could be ");
-    what.append(all.names(certainty::weak).view());
+    what.append(all.names(confidence::weak).view());
     what.append(": see --from");
   }
   return fail(errc::no_format, what.view());
@@ -157,7 +157,7 @@ result<file_bytes> unpacked(const format& form, std::span<const std::byte> packe
   if (first.size() > how.max_bytes) return bloomery::detail::over_limit(how.max_bytes);
   if (first.size() < front.size()) return gunzip(packed, first.size(), how.memory);
   const sighting found = form.look({first, {}, {}});
-  if (found.sure == certainty::no) {
+  if (found.sure == confidence::no) {
     if (auto usable = check_front(form, first); !usable) return fail(usable.error());
   }
   const std::uint64_t least = std::max<std::uint64_t>(found.least_bytes, first.size());
@@ -189,7 +189,7 @@ const format* find(std::string_view name) noexcept {
 result<const format*> detect_among(std::span<const format* const> list, const sight& seen) noexcept {
   if (seen.first.empty()) return fail(errc::empty_file, {}, {small_header_bytes});
   const looks all(list, seen);
-  if (all.best() < certainty::fits) return no_format(seen, all);
+  if (all.best() < confidence::fits) return no_format(seen, all);
   const format* found = all.only(all.best());
   if (found == nullptr) return fail(errc::several_formats, all.names(all.best()).view());
   return found;
@@ -222,17 +222,17 @@ result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string
     const auto form = find_or_fail(from);
     if (!form) return fail(form.error());
     const sighting found = look_at(**form, seen);
-    if (found.sure != certainty::no && found.limit_bytes != no_limit) return found.limit_bytes;
+    if (found.sure != confidence::no && found.limit_bytes != no_limit) return found.limit_bytes;
     // What is none of this format is not read to its end, which it may not have.
     const bool packed = (*form)->gzip && is_gzip(first);
-    if (found.sure == certainty::no && !(*form)->by_end && !packed) {
+    if (found.sure == confidence::no && !(*form)->by_end && !packed) {
       if (auto usable = check_front(**form, first); !usable) return fail(usable.error());
     }
     return no_limit;
   }
   const looks all(every_format, seen);
   // Without its size, a stream may still turn out to be what only fits.
-  if (all.best() < certainty::fits) return no_format(seen, all);
+  if (all.best() < confidence::fits) return no_format(seen, all);
   return all.limit_bytes(all.best());
 }
 

@@ -109,7 +109,7 @@ sighting look(const sight& seen) noexcept {
   const header h = header::read(seen.first);
   if (!check(h) || (seen.size_bytes && *seen.size_bytes < h.file_bytes())) return {};
   const bool fits = !seen.size_bytes || *seen.size_bytes == h.file_bytes();
-  return {fits ? certainty::fits : certainty::weak, h.file_bytes()};
+  return {fits ? confidence::fits : confidence::weak, h.file_bytes()};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {
@@ -124,7 +124,7 @@ result<any_filter> open(source_bytes source, const format_options& /*options*/) 
 
 result<hash_spec> hash(const format_options& /*options*/) noexcept { return murmur; }
 
-result<bool> is_wide(const format_options& options) noexcept {
+result<bool> is_128_bit(const format_options& options) noexcept {
   if (options.strategy.empty() || options.strategy == "64") return true;
   if (options.strategy == "32") return false;
   return fail(errc::unsupported, "there is no such strategy: give 32 or 64");
@@ -176,7 +176,7 @@ result<size> size_of(const filter_params& params, std::string_view k_rule) noexc
 result<size_plan> plan(const filter_params& params, const format_options& options) noexcept {
   const auto size = size_of(params, options.k_rule);
   if (!size) return fail(size.error());
-  const auto wide = is_wide(options);
+  const auto wide = is_128_bit(options);
   if (!wide) return fail(wide.error());
   if (size->bits < 1.0) {
     return fail(errc::unsupported, "so few keys at this rate would have no bits: give more, or a smaller rate");

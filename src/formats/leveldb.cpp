@@ -54,7 +54,7 @@ sighting look(const sight& seen) noexcept {
   const auto k = std::to_integer<unsigned>(seen.last.back());
   const bool text =
       std::none_of(seen.first.begin(), seen.first.end(), [](std::byte b) { return b >= std::byte{0x80}; });
-  return {!text && k >= 1 && k <= leveldb::most_hashes ? certainty::weak : certainty::no, no_limit};
+  return {!text && k >= 1 && k <= leveldb::most_hashes ? confidence::weak : confidence::no, no_limit};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {

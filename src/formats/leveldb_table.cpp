@@ -206,7 +206,7 @@ class table_filter final : public bloomery::detail::filter_model {
                      std::span<std::uint64_t> /*counts*/) const noexcept override {
     return fail(errc::unsupported, "the filters of a table cannot count");
   }
-  result<void> merge(const filter_model& /*other*/, merge_rate /*rate*/) noexcept override { return read_only(); }
+  result<void> merge(const filter_model& /*other*/, merge_fpr /*rate*/) noexcept override { return read_only(); }
   result<void> intersect(const filter_model& /*other*/) noexcept override { return read_only(); }
   [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t /*factor*/) const noexcept override {
     return fail(errc::unsupported, "the filters of a table cannot fold");
@@ -314,14 +314,14 @@ result<filter_stats> table_filter::stats() const noexcept {
   stats.fill = all_bits == 0 ? 0.0 : std::min(1.0, static_cast<double>(all_set) / static_cast<double>(all_bits));
   stats.fpr_now = std::max(1.0 - absent, sampled_rate());
   stats.memory_bytes = block_.bytes.size();
-  stats.promise_known = false;
+  stats.target_known = false;
   stats.keys = {static_cast<std::uint64_t>(stats.estimated_keys + 0.5), false};
   return stats;
 }
 
 // Its end says that it is a table of LevelDB, or of a RocksDB that writes such.
 sighting look(const sight& seen) noexcept {
-  return {leveldb::ends_a_table(seen.last) ? certainty::signature : certainty::no, no_limit};
+  return {leveldb::ends_a_table(seen.last) ? confidence::signature : confidence::no, no_limit};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {

@@ -1,12 +1,12 @@
-// src/formats/redis_cuckoo.hpp: RedisBloom's cuckoo filter: a chain of links, each a filter of kind cuckoo in layout redis.
+// src/formats/redis_cuckoo.hpp: RedisBloom's cuckoo filter: a chain of sub-filters, each a filter of kind cuckoo in layout redis.
 //
-// A key goes into a free slot of the newest link that has one; else others are moved in the newest link; else a link is
-// added with `growth` times the buckets. A removal looks at the newest link first. When a tenth of the keys was removed, what is
-// in the newest link is moved to older ones where there is room, and an empty link is dropped. All of it as the product does
+// A key goes into a free slot of the newest sub-filter that has one; else others are moved in the newest sub-filter; else a sub-filter is
+// added with `growth` times the buckets. A removal looks at the newest sub-filter first. When a tenth of the keys was removed, what is
+// in the newest sub-filter is moved to older ones where there is room, and an empty sub-filter is dropped. All of it as the product does
 // it, so that the same keys give the same bytes.
 //
 // Work is bounded by the size of the filter, whatever its header claims: a file with one altered bit must not make a call
-// last. A new link has at most max_step_bytes, or 16 times the bytes that are there; a tidying reads at most
+// last. A new sub-filter has at most max_step_bytes, or 16 times the bytes that are there; a tidying reads at most
 // most_tidy_steps() slots, and leaves the rest where it is; the number of keys is counted, not believed.
 #pragma once
 
@@ -27,30 +27,30 @@ namespace bloomery::formats::redisbloom_parts {
 struct cuckoo_record {
   std::uint64_t keys = 0;  // slots in use
   std::uint64_t buckets = 0;
-  std::uint64_t removed = 0;  // since the links were last tidied
-  std::uint64_t links = 1;
+  std::uint64_t removed = 0;  // since the sub-filters were last tidied
+  std::uint64_t sub_filters = 1;
   std::uint64_t slots = 2;
   std::uint64_t moves = 20;
   std::uint64_t growth = 1;  // 0: it does not grow
 
   // 0 where the number is too large.
-  [[nodiscard]] std::uint64_t buckets_of(std::uint64_t link) const noexcept {
+  [[nodiscard]] std::uint64_t buckets_of(std::uint64_t sub_filter) const noexcept {
     std::uint64_t here = buckets;
-    for (std::uint64_t i = 0; i < link && growth > 1; ++i) {
+    for (std::uint64_t i = 0; i < sub_filter && growth > 1; ++i) {
       if (here > max_buckets / growth) return 0;
       here *= growth;
     }
     return here;
   }
-  // 0 where it would be larger than a link may be.
-  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t link) const noexcept {
-    const std::uint64_t here = buckets_of(link);
-    return here > max_link_bytes / slots ? 0 : here * slots;
+  // 0 where it would be larger than a sub-filter may be.
+  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t sub_filter) const noexcept {
+    const std::uint64_t here = buckets_of(sub_filter);
+    return here > max_sub_filter_bytes / slots ? 0 : here * slots;
   }
-  // Of all links; nothing where there are more than `most`.
+  // Of all sub-filters; nothing where there are more than `most`.
   [[nodiscard]] std::optional<std::uint64_t> size_bytes(std::uint64_t most) const noexcept {
     std::uint64_t all = 0;
-    for (std::uint64_t i = 0; i < links; ++i) {
+    for (std::uint64_t i = 0; i < sub_filters; ++i) {
       const std::uint64_t here = bytes_of(i);
       if (here == 0 || here > most - all) return {};
       all += here;
@@ -60,8 +60,8 @@ struct cuckoo_record {
 
   static constexpr std::uint64_t max_buckets = std::uint64_t{1} << 56U;
   // The product keeps the place of a bucket in 32 bits: beyond that it asks other places than it moves keys to.
-  static constexpr std::uint64_t max_link_bytes = std::uint64_t{1} << 32U;
-  static constexpr std::uint64_t max_links = 65535;
+  static constexpr std::uint64_t max_sub_filter_bytes = std::uint64_t{1} << 32U;
+  static constexpr std::uint64_t max_sub_filters = 65535;
   static constexpr std::uint64_t max_growth = 32768;
 };
 
@@ -71,12 +71,12 @@ inline result<void> check_cuckoo(const cuckoo_record& record) noexcept {
   }
   if (record.slots < 1 || record.slots > 255) return fail(errc::bad_field, "slots a bucket", {record.slots});
   if (record.moves < 1 || record.moves > 65535) return fail(errc::bad_field, "iterations", {record.moves});
-  // A power of two: the other bucket of a key would lie elsewhere in the other links.
+  // A power of two: the other bucket of a key would lie elsewhere in the other sub-filters.
   if (record.growth > cuckoo_record::max_growth || (record.growth != 0 && !std::has_single_bit(record.growth))) {
     return fail(errc::bad_field, "expansion", {record.growth});
   }
-  if (record.links < 1 || record.links > (record.growth == 0 ? 1 : cuckoo_record::max_links)) {
-    return fail(errc::bad_field, "number of links", {record.links});
+  if (record.sub_filters < 1 || record.sub_filters > (record.growth == 0 ? 1 : cuckoo_record::max_sub_filters)) {
+    return fail(errc::bad_field, "number of sub-filters", {record.sub_filters});
   }
   return {};
 }
@@ -86,19 +86,19 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
   static constexpr kind_info kind{.id = first_foreign_id + 65,
                                   .name = "cuckoo",
                                   .summary = "chain of cuckoo filters of RedisBloom",
-                                  .lines = "2 a link",
+                                  .lines = "2 a sub-filter",
                                   .grows = true};
   // The product refuses to add to a filter that has so many, unless it is set up otherwise.
-  static constexpr std::size_t most_grown_links = 32;
-  // Of a link that is added, unless the links before it have a sixteenth of that: the header alone says how large it is, and
+  static constexpr std::size_t most_grown_sub_filters = 32;
+  // Of a sub-filter that is added, unless the sub-filters before it have a sixteenth of that: the header alone says how large it is, and
   // a removal may walk through all of it.
   static constexpr std::uint64_t max_step_bytes = std::uint64_t{64} << 20U;
 
-  cuckoo_chain(const cuckoo_record& head, aligned_list<aligned_buffer> links, const memory_hooks* memory) noexcept
-      : head_(head), links_(std::move(links)), memory_(memory) {}
-  static result<any_filter> own(const cuckoo_record& head, aligned_list<aligned_buffer> links,
+  cuckoo_chain(const cuckoo_record& head, aligned_list<aligned_buffer> sub_filters, const memory_hooks* memory) noexcept
+      : head_(head), sub_filters_(std::move(sub_filters)), memory_(memory) {}
+  static result<any_filter> own(const cuckoo_record& head, aligned_list<aligned_buffer> sub_filters,
                                 const memory_hooks* memory) noexcept {
-    auto self = wrap(head, std::move(links), memory);
+    auto self = wrap(head, std::move(sub_filters), memory);
     if (!self) return fail(self.error());
     return any_filter::adopt(std::move(*self), {.id = murmur64a::info.id});
   }
@@ -108,16 +108,16 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
 
   [[nodiscard]] cuckoo_record head() const noexcept {
     cuckoo_record now = head_;
-    now.links = links_.size();
+    now.sub_filters = sub_filters_.size();
     return now;
   }
-  [[nodiscard]] const aligned_list<aligned_buffer>& links() const noexcept { return links_; }
+  [[nodiscard]] const aligned_list<aligned_buffer>& sub_filters() const noexcept { return sub_filters_; }
   // Slots that a tidying may read, and those that the last one has read.
   [[nodiscard]] std::uint64_t most_tidy_steps() const noexcept {
     return (std::uint64_t{1} << 24U) + 256 * size_bytes();
   }
   [[nodiscard]] std::uint64_t tidy_steps() const noexcept { return tidy_steps_; }
-  // The filter of kind cuckoo that its only link is.
+  // The filter of kind cuckoo that its only sub-filter is.
   [[nodiscard]] result<cuckoo> as_kind() const noexcept;
 
   [[nodiscard]] const kind_info& info() const noexcept override { return kind; }
@@ -126,7 +126,7 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
     return {.keys = head_.keys, .keys_exact = true, .digest_bits = 64};
   }
   [[nodiscard]] named_values describe() const noexcept override {
-    return {{{.name = "links", .number = links_.size()},
+    return {{{.name = "sub-filters", .number = sub_filters_.size()},
              {.name = "buckets of the first", .number = head_.buckets},
              {.name = "slots a bucket", .number = head_.slots},
              {.name = "growth", .number = head_.growth}}};
@@ -157,14 +157,14 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
   result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
     for (std::size_t i = 0; i < digests.size(); ++i) {
       counts[i] = 0;
-      for (std::size_t link = 0; link < links_.size(); ++link) {
-        const table_type table = table_of(link);
+      for (std::size_t sub_filter = 0; sub_filter < sub_filters_.size(); ++sub_filter) {
+        const table_type table = table_of(sub_filter);
         counts[i] += table.count(table.key(digests[i]));
       }
     }
     return {};
   }
-  result<void> merge(const filter_model& /*other*/, merge_rate /*rate*/) noexcept override { return cannot("merge"); }
+  result<void> merge(const filter_model& /*other*/, merge_fpr /*rate*/) noexcept override { return cannot("merge"); }
   result<void> intersect(const filter_model& /*other*/) noexcept override { return cannot("intersect"); }
   [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t /*factor*/) const noexcept override {
     return cannot("fold");
@@ -172,8 +172,8 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
   [[nodiscard]] std::uint64_t fold_units() const noexcept override { return 0; }
   [[nodiscard]] result<std::unique_ptr<filter_model>> clone() const noexcept override;
   result<void> clear() noexcept override {
-    links_.shrink(1);
-    std::fill(links_[0].bytes().begin(), links_[0].bytes().end(), std::byte{0});
+    sub_filters_.shrink(1);
+    std::fill(sub_filters_[0].bytes().begin(), sub_filters_[0].bytes().end(), std::byte{0});
     head_.keys = 0;
     head_.removed = 0;
     return {};
@@ -181,7 +181,7 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override {
     const auto& with = static_cast<const cuckoo_chain&>(other);
     return head_.slots == with.head_.slots && head_.moves == with.head_.moves && head_.growth == with.head_.growth &&
-           std::equal(links_.begin(), links_.end(), with.links_.begin(), with.links_.end(),
+           std::equal(sub_filters_.begin(), sub_filters_.end(), with.sub_filters_.begin(), with.sub_filters_.end(),
                       [](const aligned_buffer& a, const aligned_buffer& b) {
                         return std::equal(a.bytes().begin(), a.bytes().end(), b.bytes().begin(), b.bytes().end());
                       });
@@ -200,9 +200,9 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
   using table_type = kernels::cuckoo_table<std::uint64_t, kernels::cuckoo_form::redis, false>;
   using editor_type = kernels::cuckoo_editor<std::uint64_t, kernels::cuckoo_form::redis, false>;
 
-  static result<std::unique_ptr<filter_model>> wrap(const cuckoo_record& head, aligned_list<aligned_buffer> links,
+  static result<std::unique_ptr<filter_model>> wrap(const cuckoo_record& head, aligned_list<aligned_buffer> sub_filters,
                                                     const memory_hooks* memory) noexcept {
-    std::unique_ptr<filter_model> self(new (std::nothrow) cuckoo_chain(head, std::move(links), memory));
+    std::unique_ptr<filter_model> self(new (std::nothrow) cuckoo_chain(head, std::move(sub_filters), memory));
     if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(cuckoo_chain)});
     return self;
   }
@@ -217,55 +217,59 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
     return fail(errc::unsupported, "a chain of RedisBloom's cuckoo filters is no filter of a native file");
   }
 
-  [[nodiscard]] kernels::cuckoo_geometry geometry(std::size_t link) const noexcept {
-    return {.buckets = links_[link].size_bytes() / head_.slots,
+  [[nodiscard]] kernels::cuckoo_geometry geometry(std::size_t sub_filter) const noexcept {
+    return {.buckets = sub_filters_[sub_filter].size_bytes() / head_.slots,
             .slot_bits = 8,
             .slots = static_cast<unsigned>(head_.slots),
             .form = kernels::cuckoo_form::redis};
   }
-  [[nodiscard]] table_type table_of(std::size_t link) const noexcept { return {links_[link].data(), geometry(link)}; }
-  [[nodiscard]] editor_type editor_of(std::size_t link) noexcept { return {links_[link].data(), geometry(link)}; }
+  [[nodiscard]] table_type table_of(std::size_t sub_filter) const noexcept {
+    return {sub_filters_[sub_filter].data(), geometry(sub_filter)};
+  }
+  [[nodiscard]] editor_type editor_of(std::size_t sub_filter) noexcept {
+    return {sub_filters_[sub_filter].data(), geometry(sub_filter)};
+  }
 
   [[nodiscard]] bool is_in_any(std::uint64_t digest) const noexcept {
-    for (std::size_t link = 0; link < links_.size(); ++link) {
-      const table_type table = table_of(link);
+    for (std::size_t sub_filter = 0; sub_filter < sub_filters_.size(); ++sub_filter) {
+      const table_type table = table_of(sub_filter);
       if (table.contains(table.key(digest))) return true;
     }
     return false;
   }
   [[nodiscard]] std::uint64_t size_bytes() const noexcept {
     std::uint64_t all = 0;
-    for (const aligned_buffer& each : links_) all += each.size_bytes();
+    for (const aligned_buffer& each : sub_filters_) all += each.size_bytes();
     return all;
   }
   bool put(std::uint64_t digest) noexcept;
   bool grow() noexcept {
-    if (head_.growth == 0 || links_.size() >= most_grown_links) return false;
-    const std::uint64_t next_bytes = head_.bytes_of(links_.size());
+    if (head_.growth == 0 || sub_filters_.size() >= most_grown_sub_filters) return false;
+    const std::uint64_t next_bytes = head_.bytes_of(sub_filters_.size());
     if (next_bytes == 0 || next_bytes > std::max(max_step_bytes, 16 * size_bytes())) return false;
-    if (!links_.reserve(links_.size() + 1, "the filter", memory_)) return false;
+    if (!sub_filters_.reserve(sub_filters_.size() + 1, "the filter", memory_)) return false;
     auto made = aligned_buffer::make(next_bytes, "the filter", memory_);
     if (!made) return false;
-    links_.push(std::move(*made));
+    sub_filters_.push(std::move(*made));
     return true;
   }
   bool erase_one(std::uint64_t digest) noexcept;
-  bool empty_into_older(std::size_t link) noexcept;
+  bool empty_into_older(std::size_t sub_filter) noexcept;
   void tidy() noexcept;
 
   cuckoo_record head_;
-  aligned_list<aligned_buffer> links_;
+  aligned_list<aligned_buffer> sub_filters_;
   const memory_hooks* memory_;
   std::uint64_t tidy_steps_ = 0;
 };
 
 inline bool cuckoo_chain::put(std::uint64_t digest) noexcept {
   while (true) {
-    for (std::size_t link = links_.size(); link-- > 0;) {
-      const editor_type table = editor_of(link);
+    for (std::size_t sub_filter = sub_filters_.size(); sub_filter-- > 0;) {
+      const editor_type table = editor_of(sub_filter);
       if (table.put_where_free(table.key(digest))) return true;
     }
-    const editor_type newest = editor_of(links_.size() - 1);
+    const editor_type newest = editor_of(sub_filters_.size() - 1);
     if (newest.put_by_moves(newest.key(digest), static_cast<unsigned>(head_.moves))) return true;
     if (!grow()) return false;
   }
@@ -283,30 +287,30 @@ inline result<std::uint64_t> cuckoo_chain::insert(std::span<const std::uint64_t>
 }
 
 inline bool cuckoo_chain::erase_one(std::uint64_t digest) noexcept {
-  for (std::size_t link = links_.size(); link-- > 0;) {
-    const editor_type table = editor_of(link);
+  for (std::size_t sub_filter = sub_filters_.size(); sub_filter-- > 0;) {
+    const editor_type table = editor_of(sub_filter);
     if (kernels::cuckoo_erase(table, table.key(digest)) == 0) continue;
     head_.keys -= head_.keys == 0 ? 0 : 1;
     ++head_.removed;
-    if (links_.size() > 1 && static_cast<double>(head_.removed) > static_cast<double>(head_.keys) * 0.10) tidy();
+    if (sub_filters_.size() > 1 && static_cast<double>(head_.removed) > static_cast<double>(head_.keys) * 0.10) tidy();
     return true;
   }
   return false;
 }
 
-// What is in a link to free slots of the older ones, the oldest first. A bucket of a link names the two buckets of its keys in
+// What is in a sub-filter to free slots of the older ones, the oldest first. A bucket of a sub-filter names the two buckets of its keys in
 // a smaller one, too: numbers of buckets are powers of two.
-inline bool cuckoo_chain::empty_into_older(std::size_t link) noexcept {
-  const editor_type from = editor_of(link);
+inline bool cuckoo_chain::empty_into_older(std::size_t sub_filter) noexcept {
+  const editor_type from = editor_of(sub_filter);
   const std::uint64_t most = most_tidy_steps();
   bool emptied = true;
-  tidy_steps_ += links_[link].size_bytes();
+  tidy_steps_ += sub_filters_[sub_filter].size_bytes();
   for (std::uint64_t bucket = 0; bucket < from.buckets; ++bucket) {
     for (unsigned lane = 0; lane < from.slots; ++lane) {
       std::byte& slot = from.slot(bucket, lane);
       if (slot == std::byte{0}) continue;
       bool moved = false;
-      for (std::size_t older = 0; older < link && !moved; ++older) {
+      for (std::size_t older = 0; older < sub_filter && !moved; ++older) {
         tidy_steps_ += std::uint64_t{2} * from.slots;
         if (tidy_steps_ > most) return false;
         const editor_type to = editor_of(older);
@@ -321,27 +325,27 @@ inline bool cuckoo_chain::empty_into_older(std::size_t link) noexcept {
   return emptied;
 }
 
-// From the newest link on, as long as links become empty.
+// From the newest sub-filter on, as long as sub-filters become empty.
 inline void cuckoo_chain::tidy() noexcept {
   tidy_steps_ = 0;
-  for (std::size_t link = links_.size(); link-- > 1;) {
-    if (!empty_into_older(link)) break;
-    links_.shrink(link);
+  for (std::size_t sub_filter = sub_filters_.size(); sub_filter-- > 1;) {
+    if (!empty_into_older(sub_filter)) break;
+    sub_filters_.shrink(sub_filter);
   }
   head_.removed = 0;
 }
 
 inline result<filter_stats> cuckoo_chain::stats() const noexcept {
-  filter_stats stats{.keys = {head_.keys, true}, .promise_known = false};
+  filter_stats stats{.keys = {head_.keys, true}, .target_known = false};
   double slots = 0;
   double used = 0;
   double none = 1;
-  for (std::size_t link = 0; link < links_.size(); ++link) {
-    const auto here = static_cast<double>(table_of(link).used_slots());
-    none *= 1 - cuckoo_redis_model{geometry(link)}.fpr(here);
+  for (std::size_t sub_filter = 0; sub_filter < sub_filters_.size(); ++sub_filter) {
+    const auto here = static_cast<double>(table_of(sub_filter).used_slots());
+    none *= 1 - cuckoo_redis_model{geometry(sub_filter)}.fpr(here);
     used += here;
-    slots += static_cast<double>(links_[link].size_bytes());
-    stats.memory_bytes += links_[link].size_bytes();
+    slots += static_cast<double>(sub_filters_[sub_filter].size_bytes());
+    stats.memory_bytes += sub_filters_[sub_filter].size_bytes();
   }
   stats.estimated_keys = used;
   stats.fill = used / slots;
@@ -351,8 +355,9 @@ inline result<filter_stats> cuckoo_chain::stats() const noexcept {
 
 inline result<std::unique_ptr<bloomery::detail::filter_model>> cuckoo_chain::clone() const noexcept {
   aligned_list<aligned_buffer> copies;
-  if (auto room = copies.reserve(links_.size(), "a copy of the filter", memory_); !room) return fail(room.error());
-  for (const aligned_buffer& each : links_) {
+  if (auto room = copies.reserve(sub_filters_.size(), "a copy of the filter", memory_); !room)
+    return fail(room.error());
+  for (const aligned_buffer& each : sub_filters_) {
     auto copy = each.clone("a copy of the filter");
     if (!copy) return fail(copy.error());
     copies.push(std::move(*copy));
@@ -361,12 +366,13 @@ inline result<std::unique_ptr<bloomery::detail::filter_model>> cuckoo_chain::clo
 }
 
 inline result<cuckoo> cuckoo_chain::as_kind() const noexcept {
-  if (links_.size() != 1) {
-    return fail(errc::unsupported, "kind cuckoo has one link, and this filter has grown: build it again from its keys");
+  if (sub_filters_.size() != 1) {
+    return fail(errc::unsupported,
+                "kind cuckoo has one sub-filter, and this filter has grown: build it again from its keys");
   }
   const kernels::cuckoo_geometry of = geometry(0);
   // A dump may claim any number of keys; kind cuckoo has no more of them than slots in use.
-  const auto slots = links_[0].bytes();
+  const auto slots = sub_filters_[0].bytes();
   const auto used = slots.size() - static_cast<std::uint64_t>(std::count(slots.begin(), slots.end(), std::byte{0}));
   const stored_shape shape{.capacity_keys = of.total_slots(),
                            .fpr = cuckoo_redis_model{of}.fpr(static_cast<double>(of.total_slots())),
@@ -379,7 +385,7 @@ inline result<cuckoo> cuckoo_chain::as_kind() const noexcept {
   if (!size) return fail(size.error());
   auto payload = aligned_buffer::make(*size, "the filter", memory_);
   if (!payload) return fail(payload.error());
-  std::copy(links_[0].bytes().begin(), links_[0].bytes().end(), payload->bytes().begin());
+  std::copy(sub_filters_[0].bytes().begin(), sub_filters_[0].bytes().end(), payload->bytes().begin());
   return cuckoo::adopt(shape, std::move(*payload));
 }
 

@@ -1,6 +1,6 @@
 // src/formats/redis_reader.hpp: from the bytes of SCANDUMP and DUMP to filters. docs/formats/redisbloom.md has the bytes.
 //
-// Bytes become records, with the bits of each link where they lie; every number is checked then, and only what passed is given
+// Bytes become records, with the bits of each sub-filter where they lie; every number is checked then, and only what passed is given
 // memory and unpacked.
 #pragma once
 
@@ -14,7 +14,7 @@ namespace bloomery::formats::redisbloom_parts {
 using rdb::stored_string;
 
 inline constexpr std::size_t head_bytes = 20;
-inline constexpr std::size_t link_bytes = 53;
+inline constexpr std::size_t sub_filter_bytes = 53;
 inline constexpr std::size_t cuckoo_head_bytes = 38;
 
 // Nine letters of 6 bits; the version of the encoding is in the 10 bits below.
@@ -29,40 +29,40 @@ inline constexpr std::size_t dump_head_bytes = 10;
 
 struct chain_file {
   chain_record head{};
-  aligned_list<link_record> links{};
+  aligned_list<sub_filter_record> sub_filters{};
   aligned_list<stored_string> bits{};
 
   result<void> reserve(std::uint64_t count, const memory_hooks* memory) noexcept {
-    if (auto room = links.reserve(count, "the links", memory); !room) return room;
-    return bits.reserve(count, "the links", memory);
+    if (auto room = sub_filters.reserve(count, "the sub-filters", memory); !room) return room;
+    return bits.reserve(count, "the sub-filters", memory);
   }
 };
 struct cuckoo_file {
   cuckoo_record head{};
-  aligned_list<stored_string> links{};
+  aligned_list<stored_string> sub_filters{};
 };
 
 inline chain_record read_head(std::span<const std::byte> bytes) noexcept {
   byte_reader from(bytes);
   chain_record head;
   head.keys = from.read<std::uint64_t>();
-  head.links = from.read<std::uint32_t>();
+  head.sub_filters = from.read<std::uint32_t>();
   head.options = from.read<std::uint32_t>();
   head.growth = from.read<std::uint32_t>();
   return head;
 }
-inline link_record read_link(std::span<const std::byte> bytes) noexcept {
+inline sub_filter_record read_link(std::span<const std::byte> bytes) noexcept {
   byte_reader from(bytes);
-  link_record link;
-  link.size_bytes = from.read<std::uint64_t>();
-  link.bits = from.read<std::uint64_t>();
-  link.keys = from.read<std::uint64_t>();
-  link.rate = from.read_double();
-  link.bits_per_key = from.read_double();
-  link.hashes = from.read<std::uint32_t>();
-  link.capacity = from.read<std::uint64_t>();
-  link.log2_bits = from.read<std::uint8_t>();
-  return link;
+  sub_filter_record sub_filter;
+  sub_filter.size_bytes = from.read<std::uint64_t>();
+  sub_filter.bits = from.read<std::uint64_t>();
+  sub_filter.keys = from.read<std::uint64_t>();
+  sub_filter.rate = from.read_double();
+  sub_filter.bits_per_key = from.read_double();
+  sub_filter.hashes = from.read<std::uint32_t>();
+  sub_filter.capacity = from.read<std::uint64_t>();
+  sub_filter.log2_bits = from.read<std::uint8_t>();
+  return sub_filter;
 }
 inline cuckoo_record read_cuckoo_head(std::span<const std::byte> bytes) noexcept {
   byte_reader from(bytes);
@@ -70,7 +70,7 @@ inline cuckoo_record read_cuckoo_head(std::span<const std::byte> bytes) noexcept
   head.keys = from.read<std::uint64_t>();
   head.buckets = from.read<std::uint64_t>();
   head.removed = from.read<std::uint64_t>();
-  head.links = from.read<std::uint64_t>();
+  head.sub_filters = from.read<std::uint64_t>();
   head.slots = from.read<std::uint16_t>();
   head.moves = from.read<std::uint16_t>();
   head.growth = from.read<std::uint16_t>();
@@ -88,19 +88,21 @@ inline std::uint64_t module_of(std::span<const std::byte> bytes) noexcept {
 
 // ---- what a file is ----------------------------------------------------------------------------------------------------
 
-// The links that are in sight. What their numbers say of each other no other file does by chance.
+// The sub-filters that are in sight. What their numbers say of each other no other file does by chance.
 inline sighting look_chain(const sight& seen) noexcept {
-  if (seen.first.size() < head_bytes + link_bytes) return {};
+  if (seen.first.size() < head_bytes + sub_filter_bytes) return {};
   const chain_record head = read_head(seen.first);
   if (!check_chain(head)) return {};
-  const std::uint64_t in_sight = std::min<std::uint64_t>(head.links, (seen.first.size() - head_bytes) / link_bytes);
-  std::uint64_t size_bytes = head_bytes + head.links * link_bytes;
-  for (std::uint64_t i = 0; i < in_sight; ++i) {
-    const link_record link = read_link(seen.first.subspan(head_bytes + i * link_bytes));
-    if (!check_link(link) || std::fabs(bits_per_key_at(link.rate) - link.bits_per_key) > 1e-9) return {};
-    size_bytes += link.size_bytes;
+  const std::uint64_t in_detection_input =
+      std::min<std::uint64_t>(head.sub_filters, (seen.first.size() - head_bytes) / sub_filter_bytes);
+  std::uint64_t size_bytes = head_bytes + head.sub_filters * sub_filter_bytes;
+  for (std::uint64_t i = 0; i < in_detection_input; ++i) {
+    const sub_filter_record sub_filter = read_link(seen.first.subspan(head_bytes + i * sub_filter_bytes));
+    if (!check_sub_filter(sub_filter) || std::fabs(bits_per_key_at(sub_filter.rate) - sub_filter.bits_per_key) > 1e-9)
+      return {};
+    size_bytes += sub_filter.size_bytes;
   }
-  return {certainty::signature, in_sight == head.links ? size_bytes : no_limit};
+  return {confidence::signature, in_detection_input == head.sub_filters ? size_bytes : no_limit};
 }
 
 inline sighting look_cuckoo(const sight& seen) noexcept {
@@ -112,13 +114,13 @@ inline sighting look_cuckoo(const sight& seen) noexcept {
   // The header alone is told, too, so that the error says what is missing.
   const bool alone = seen.size_bytes == cuckoo_head_bytes && head.keys != 0;
   if (seen.size_bytes && !alone && *seen.size_bytes != cuckoo_head_bytes + *size) return {};
-  return {certainty::fits, cuckoo_head_bytes + *size};
+  return {confidence::fits, cuckoo_head_bytes + *size};
 }
 
 inline sighting look(const sight& seen) noexcept {
-  if (module_of(seen.first) != 0) return {certainty::signature, no_limit};
+  if (module_of(seen.first) != 0) return {confidence::signature, no_limit};
   const sighting chain = look_chain(seen);
-  return chain.sure == certainty::no ? look_cuckoo(seen) : chain;
+  return chain.sure == confidence::no ? look_cuckoo(seen) : chain;
 }
 
 // ---- from bytes to records ---------------------------------------------------------------------------------------------
@@ -132,17 +134,17 @@ inline result<chain_file> read_chain(std::span<const std::byte> bytes, const mem
   if (bytes.size() < head_bytes) return fail(errc::truncated, {}, {bytes.size(), head_bytes});
   chain_file file{.head = read_head(bytes)};
   if (auto usable = check_chain(file.head); !usable) return fail(usable.error());
-  const std::uint64_t header = head_bytes + file.head.links * link_bytes;
+  const std::uint64_t header = head_bytes + file.head.sub_filters * sub_filter_bytes;
   if (bytes.size() < header) return fail(errc::truncated, {}, {bytes.size(), header});
-  if (auto room = file.reserve(file.head.links, memory); !room) return fail(room.error());
+  if (auto room = file.reserve(file.head.sub_filters, memory); !room) return fail(room.error());
   std::uint64_t at = header;
-  for (std::uint64_t i = 0; i < file.head.links; ++i) {
-    const link_record link = read_link(bytes.subspan(head_bytes + i * link_bytes));
-    if (auto usable = check_link(link); !usable) return fail(usable.error());
-    if (link.size_bytes > bytes.size() - at) return wrong_size(header, bytes.size(), at + link.size_bytes);
-    file.links.push(link);
-    file.bits.push({.bytes = bytes.subspan(at, link.size_bytes), .size = link.size_bytes});
-    at += link.size_bytes;
+  for (std::uint64_t i = 0; i < file.head.sub_filters; ++i) {
+    const sub_filter_record sub_filter = read_link(bytes.subspan(head_bytes + i * sub_filter_bytes));
+    if (auto usable = check_sub_filter(sub_filter); !usable) return fail(usable.error());
+    if (sub_filter.size_bytes > bytes.size() - at) return wrong_size(header, bytes.size(), at + sub_filter.size_bytes);
+    file.sub_filters.push(sub_filter);
+    file.bits.push({.bytes = bytes.subspan(at, sub_filter.size_bytes), .size = sub_filter.size_bytes});
+    at += sub_filter.size_bytes;
   }
   if (at != bytes.size()) return wrong_size(header, bytes.size(), at);
   return file;
@@ -157,11 +159,12 @@ inline result<cuckoo_file> read_cuckoo(std::span<const std::byte> bytes, const m
   if (bytes.size() != cuckoo_head_bytes + *size) {
     return wrong_size(cuckoo_head_bytes, bytes.size(), cuckoo_head_bytes + *size);
   }
-  if (auto room = file.links.reserve(file.head.links, "the links", memory); !room) return fail(room.error());
+  if (auto room = file.sub_filters.reserve(file.head.sub_filters, "the sub-filters", memory); !room)
+    return fail(room.error());
   std::uint64_t at = cuckoo_head_bytes;
-  for (std::uint64_t i = 0; i < file.head.links; ++i) {
+  for (std::uint64_t i = 0; i < file.head.sub_filters; ++i) {
     const std::uint64_t here = file.head.bytes_of(i);
-    file.links.push({.bytes = bytes.subspan(at, here), .size = here});
+    file.sub_filters.push({.bytes = bytes.subspan(at, here), .size = here});
     at += here;
   }
   return file;
@@ -174,34 +177,34 @@ inline failure bad_dump(std::string_view what) noexcept {
   return bad_header(name, text.view());
 }
 
-// The fields of one link. Encoding 0 has no number of bits: it follows from the keys, and need not fill the bytes.
-inline result<void> read_dumped_link(rdb::reader& from, std::uint64_t encoding, chain_file& into) noexcept {
-  link_record link;
+// The fields of one sub-filter. Encoding 0 has no number of bits: it follows from the keys, and need not fill the bytes.
+inline result<void> read_dumped_sub_filter(rdb::reader& from, std::uint64_t encoding, chain_file& into) noexcept {
+  sub_filter_record sub_filter;
   const auto capacity = from.number();
   const auto rate = from.real();
   const auto hashes = from.number();
   const auto bits_per_key = from.real();
-  if (!capacity || !rate || !hashes || !bits_per_key) return bad_dump("a field of a link is missing");
-  link.capacity = *capacity;
-  link.rate = *rate;
-  link.hashes = *hashes;
-  link.bits_per_key = *bits_per_key;
+  if (!capacity || !rate || !hashes || !bits_per_key) return bad_dump("a field of a sub-filter is missing");
+  sub_filter.capacity = *capacity;
+  sub_filter.rate = *rate;
+  sub_filter.hashes = *hashes;
+  sub_filter.bits_per_key = *bits_per_key;
   if (encoding == 0) {
-    link.bits = bits_in_oldest(link);  // none is refused below
+    sub_filter.bits = bits_in_oldest(sub_filter);  // none is refused below
   } else {
     const auto bits = from.number();
     const auto log2_bits = from.number();
-    if (!bits || !log2_bits) return bad_dump("a field of a link is missing");
-    link.bits = *bits;
-    link.log2_bits = *log2_bits;
+    if (!bits || !log2_bits) return bad_dump("a field of a sub-filter is missing");
+    sub_filter.bits = *bits;
+    sub_filter.log2_bits = *log2_bits;
   }
   const auto stored = from.string();
   const auto keys = from.number();
-  if (!stored || !keys) return bad_dump("the bits of a link are missing");
-  link.size_bytes = stored->size;
-  link.keys = *keys;
-  if (auto usable = check_link(link, encoding != 0); !usable) return usable;
-  into.links.push(link);
+  if (!stored || !keys) return bad_dump("the bits of a sub-filter are missing");
+  sub_filter.size_bytes = stored->size;
+  sub_filter.keys = *keys;
+  if (auto usable = check_sub_filter(sub_filter, encoding != 0); !usable) return usable;
+  into.sub_filters.push(sub_filter);
   into.bits.push(*stored);
   return {};
 }
@@ -210,17 +213,18 @@ inline result<chain_file> read_dumped_chain(rdb::reader from, std::uint64_t enco
                                             const memory_hooks* memory) noexcept {
   chain_file file;
   const auto keys = from.number();
-  const auto links = from.number();
+  const auto sub_filters = from.number();
   const auto options = encoding >= 2 ? from.number() : std::optional<std::uint64_t>(0);
   const auto growth = encoding >= 4 ? from.number() : std::optional<std::uint64_t>(2);
-  if (!keys || !links || !options || !growth) return bad_dump("a field is missing");
-  file.head = {.keys = *keys, .links = *links, .options = *options, .growth = *growth};
+  if (!keys || !sub_filters || !options || !growth) return bad_dump("a field is missing");
+  file.head = {.keys = *keys, .sub_filters = *sub_filters, .options = *options, .growth = *growth};
   if (auto usable = check_chain(file.head); !usable) return fail(usable.error());
-  constexpr std::uint64_t least_bytes = 24;  // of the fields of a link
-  if (*links > from.remaining() / least_bytes) return fail(errc::bad_field, "number of links", {*links});
-  if (auto room = file.reserve(*links, memory); !room) return fail(room.error());
-  for (std::uint64_t i = 0; i < *links; ++i) {
-    if (auto done = read_dumped_link(from, encoding, file); !done) return fail(done.error());
+  constexpr std::uint64_t least_bytes = 24;  // of the fields of a sub-filter
+  if (*sub_filters > from.remaining() / least_bytes)
+    return fail(errc::bad_field, "number of sub-filters", {*sub_filters});
+  if (auto room = file.reserve(*sub_filters, memory); !room) return fail(room.error());
+  for (std::uint64_t i = 0; i < *sub_filters; ++i) {
+    if (auto done = read_dumped_sub_filter(from, encoding, file); !done) return fail(done.error());
   }
   if (from.length() != rdb::no_more_fields || from.remaining() != 0) return bad_dump("fields behind the last");
   return file;
@@ -236,23 +240,25 @@ inline result<cuckoo_file> read_dumped_cuckoo(rdb::reader from, std::uint64_t en
     to = field.value_or(0);
     return field.has_value();
   };
-  bool there = take(head.links) && take(head.buckets) && take(head.keys);
+  bool there = take(head.sub_filters) && take(head.buckets) && take(head.keys);
   if (encoding >= 4) there = there && take(head.removed) && take(head.slots) && take(head.moves) && take(head.growth);
   if (!there) return bad_dump("a field is missing");
   if (auto usable = check_cuckoo(head); !usable) return fail(usable.error());
   constexpr std::uint64_t least_bytes = 3;
-  if (head.links > from.remaining() / least_bytes) return fail(errc::bad_field, "number of links", {head.links});
-  if (auto room = file.links.reserve(head.links, "the links", memory); !room) return fail(room.error());
-  for (std::uint64_t i = 0; i < head.links; ++i) {
+  if (head.sub_filters > from.remaining() / least_bytes)
+    return fail(errc::bad_field, "number of sub-filters", {head.sub_filters});
+  if (auto room = file.sub_filters.reserve(head.sub_filters, "the sub-filters", memory); !room)
+    return fail(room.error());
+  for (std::uint64_t i = 0; i < head.sub_filters; ++i) {
     std::uint64_t buckets = head.buckets;
-    if (encoding >= 4 && !take(buckets)) return bad_dump("a field of a link is missing");
+    if (encoding >= 4 && !take(buckets)) return bad_dump("a field of a sub-filter is missing");
     const auto stored = from.string();
-    if (!stored) return bad_dump("the bytes of a link are missing");
-    if (buckets != head.buckets_of(i)) return fail(errc::bad_field, "buckets of a link", {buckets});
+    if (!stored) return bad_dump("the bytes of a sub-filter are missing");
+    if (buckets != head.buckets_of(i)) return fail(errc::bad_field, "buckets of a sub-filter", {buckets});
     if (head.bytes_of(i) == 0 || stored->size != head.bytes_of(i)) {
-      return fail(errc::bad_field, "bytes of a link", {stored->size});
+      return fail(errc::bad_field, "bytes of a sub-filter", {stored->size});
     }
-    file.links.push(*stored);
+    file.sub_filters.push(*stored);
   }
   if (from.length() != rdb::no_more_fields || from.remaining() != 0) return bad_dump("fields behind the last");
   return file;
@@ -260,21 +266,23 @@ inline result<cuckoo_file> read_dumped_cuckoo(rdb::reader from, std::uint64_t en
 
 // ---- from records to filters -------------------------------------------------------------------------------------------
 
-// Whether kind scalable would have made just these links.
+// Whether kind scalable would have made just these sub-filters.
 inline bool is_regular(const chain_file& file) noexcept {
   const chain_record& head = file.head;
-  const std::uint64_t most_links = head.scales() ? chain<redis_links>::max_links : 1;
-  if ((head.options & no_rounding) == 0 || (head.options & keys_are_bits) != 0 || head.links > most_links) return false;
-  if (head.growth < 1 || head.growth > scalable::max_growth || file.links[0].rate * (head.scales() ? 2 : 1) >= 1)
+  const std::uint64_t most_sub_filters = head.scales() ? chain<redis_sub_filters>::max_sub_filters : 1;
+  if ((head.options & no_rounding) == 0 || (head.options & keys_are_bits) != 0 || head.sub_filters > most_sub_filters)
     return false;
-  std::uint64_t capacity = file.links[0].capacity;
-  double rate = file.links[0].rate;
-  for (const link_record& link : file.links) {
-    if (capacity < 1 || capacity > max_keys || link.capacity != capacity || link.rate != rate) return false;
-    const auto size = redis_link::size_for(capacity, rate);
-    if (!size || size->bits != link.bits || size->hashes != link.hashes || link.log2_bits != 0) return false;
-    if (link.bits_per_key != bits_per_key_at(rate)) return false;
-    if (capacity > max_keys / head.growth && &link != &file.links.back()) return false;
+  if (head.growth < 1 || head.growth > scalable::max_growth || file.sub_filters[0].rate * (head.scales() ? 2 : 1) >= 1)
+    return false;
+  std::uint64_t capacity = file.sub_filters[0].capacity;
+  double rate = file.sub_filters[0].rate;
+  for (const sub_filter_record& sub_filter : file.sub_filters) {
+    if (capacity < 1 || capacity > max_keys || sub_filter.capacity != capacity || sub_filter.rate != rate) return false;
+    const auto size = redis_sub_filter::size_for(capacity, rate);
+    if (!size || size->bits != sub_filter.bits || size->hashes != sub_filter.hashes || sub_filter.log2_bits != 0)
+      return false;
+    if (sub_filter.bits_per_key != bits_per_key_at(rate)) return false;
+    if (capacity > max_keys / head.growth && &sub_filter != &file.sub_filters.back()) return false;
     capacity *= head.growth;
     rate /= 2;
   }
@@ -288,30 +296,30 @@ inline result<any_filter> own_scalable(const chain_file& file, const memory_hook
     return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
   };
   const chain_record& head = file.head;
-  std::uint64_t at = chain<redis_links>::table_bytes(head.links);
+  std::uint64_t at = chain<redis_sub_filters>::table_bytes(head.sub_filters);
   std::uint64_t size_bytes = at;
-  for (const link_record& link : file.links) size_bytes += in_lines(link.size_bytes);
+  for (const sub_filter_record& sub_filter : file.sub_filters) size_bytes += in_lines(sub_filter.size_bytes);
   auto payload = aligned_buffer::make(size_bytes, "the filter", memory);
   if (!payload) return fail(payload.error());
   bool exact = true;
-  for (std::size_t i = 0; i < head.links; ++i) {
-    const link_record& link = file.links[i];
-    std::byte* const record = payload->data() + i * chain<redis_links>::record_bytes;
-    store_le(record, link.keys);
-    store_le(record + 8, link.bits);
-    store_le(record + 16, link.hashes);
-    if (!file.bits[i].unpack(payload->bytes().subspan(at, link.size_bytes))) return bad_string();
-    at += in_lines(link.size_bytes);
-    exact &= link.keys <= link.capacity;
+  for (std::size_t i = 0; i < head.sub_filters; ++i) {
+    const sub_filter_record& sub_filter = file.sub_filters[i];
+    std::byte* const record = payload->data() + i * chain<redis_sub_filters>::record_bytes;
+    store_le(record, sub_filter.keys);
+    store_le(record + 8, sub_filter.bits);
+    store_le(record + 16, sub_filter.hashes);
+    if (!file.bits[i].unpack(payload->bytes().subspan(at, sub_filter.size_bytes))) return bad_string();
+    at += in_lines(sub_filter.size_bytes);
+    exact &= sub_filter.keys <= sub_filter.capacity;
   }
-  const std::uint64_t first = file.links[0].capacity;
+  const std::uint64_t first = file.sub_filters[0].capacity;
   const stored_shape shape{.capacity_keys = head.scales() ? max_keys : first,
-                           .fpr = file.links[0].rate * (head.scales() ? 2 : 1),
+                           .fpr = file.sub_filters[0].rate * (head.scales() ? 2 : 1),
                            .keys = head.keys,
                            .keys_exact = exact,
                            .digest_bits = 128,
                            .field = {static_cast<std::uint64_t>(chain_layout::redis), head.scales() ? 0U : 1U,
-                                     head.growth, first, head.links, size_bytes}};
+                                     head.growth, first, head.sub_filters, size_bytes}};
   auto made = scalable::adopt(shape, std::move(*payload));
   if (!made) return fail(made.error());
   return any_filter::own(std::move(*made), head.hash());
@@ -320,41 +328,41 @@ inline result<any_filter> own_scalable(const chain_file& file, const memory_hook
 inline result<any_filter> own_chain(result<chain_file> file, const memory_hooks* memory) noexcept {
   if (!file) return fail(file.error());
   std::uint64_t keys = 0;
-  for (const link_record& link : file->links) {
-    if (link.keys > max_keys - keys) return fail(errc::bad_field, "keys of a link", {link.keys});
-    keys += link.keys;
+  for (const sub_filter_record& sub_filter : file->sub_filters) {
+    if (sub_filter.keys > max_keys - keys) return fail(errc::bad_field, "keys of a sub-filter", {sub_filter.keys});
+    keys += sub_filter.keys;
   }
   if (keys != file->head.keys) return fail(errc::bad_field, "keys", {file->head.keys});
   if (is_regular(*file)) return own_scalable(*file, memory);
-  aligned_list<old_link> links;
-  if (auto room = links.reserve(file->head.links, "the filter", memory); !room) return fail(room.error());
-  for (std::size_t i = 0; i < file->head.links; ++i) {
-    auto bits = aligned_buffer::make(file->links[i].size_bytes, "the filter", memory);
+  aligned_list<old_sub_filter> sub_filters;
+  if (auto room = sub_filters.reserve(file->head.sub_filters, "the filter", memory); !room) return fail(room.error());
+  for (std::size_t i = 0; i < file->head.sub_filters; ++i) {
+    auto bits = aligned_buffer::make(file->sub_filters[i].size_bytes, "the filter", memory);
     if (!bits) return fail(bits.error());
     if (!file->bits[i].unpack(bits->bytes())) return bad_string();
-    links.push({file->links[i], std::move(*bits)});
+    sub_filters.push({file->sub_filters[i], std::move(*bits)});
   }
-  return old_chain::own(file->head, std::move(links), memory);
+  return old_chain::own(file->head, std::move(sub_filters), memory);
 }
 
 inline result<any_filter> own_cuckoo(result<cuckoo_file> file, const memory_hooks* memory) noexcept {
   if (!file) return fail(file.error());
-  aligned_list<aligned_buffer> links;
-  if (auto room = links.reserve(file->head.links, "the filter", memory); !room) return fail(room.error());
-  for (const stored_string& each : file->links) {
+  aligned_list<aligned_buffer> sub_filters;
+  if (auto room = sub_filters.reserve(file->head.sub_filters, "the filter", memory); !room) return fail(room.error());
+  for (const stored_string& each : file->sub_filters) {
     auto bytes = aligned_buffer::make(each.size, "the filter", memory);
     if (!bytes) return fail(bytes.error());
     if (!each.unpack(bytes->bytes())) return bad_string();
-    links.push(std::move(*bytes));
+    sub_filters.push(std::move(*bytes));
   }
   // Counted: chunks that were taken while keys came in hold others than their header says, and a number that is too
-  // small would have every removal walk through the links.
+  // small would have every removal walk through the sub-filters.
   file->head.keys = 0;
-  for (const aligned_buffer& each : links) {
+  for (const aligned_buffer& each : sub_filters) {
     file->head.keys += static_cast<std::uint64_t>(
         std::count_if(each.bytes().begin(), each.bytes().end(), [](std::byte slot) { return slot != std::byte{0}; }));
   }
-  return cuckoo_chain::own(file->head, std::move(links), memory);
+  return cuckoo_chain::own(file->head, std::move(sub_filters), memory);
 }
 
 inline result<any_filter> open_dump(std::span<const std::byte> bytes, std::uint64_t id,

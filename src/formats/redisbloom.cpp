@@ -18,7 +18,7 @@ constexpr kind_info bloom_kind{.id = scalable::info.id,
                                .name = scalable::info.name,
                                .summary = scalable::info.summary,
                                .lines = scalable::info.lines,
-                               .wide_digests = true,
+                               .takes_digest128 = true,
                                .modes = "scaling fixed",
                                .growth_factor = true};
 constexpr kind_info cuckoo_kind{.id = cuckoo_chain::kind.id,
@@ -127,10 +127,10 @@ result<size_plan> plan(const filter_params& params, const format_options& option
   if (!asked) return fail(asked.error());
   if (!grows) return fail(grows.error());
   if (!factor) return fail(factor.error());
-  const auto size = redis_link::size_for(asked->keys, asked->fpr * (*grows ? 0.5 : 1.0));
+  const auto size = redis_sub_filter::size_for(asked->keys, asked->fpr * (*grows ? 0.5 : 1.0));
   if (!size) return fail(size.error());
   return size_plan{.keys = asked->keys,
-                   .fpr = redis_link::expected_fpr(asked->keys, *size),
+                   .fpr = redis_sub_filter::expected_fpr(asked->keys, *size),
                    .bits = size->bits,
                    .hashes = static_cast<unsigned>(size->hashes),
                    .bits_per_key = static_cast<double>(size->bits) / static_cast<double>(asked->keys),
@@ -143,12 +143,12 @@ result<any_filter> make(const filter_params& params, const format_options& optio
   if (is_cuckoo(options)) {
     const auto asked = asked_cuckoo(params, options);
     if (!asked) return fail(asked.error());
-    aligned_list<aligned_buffer> links;
-    if (auto room = links.reserve(1, "the filter", params.memory); !room) return fail(room.error());
+    aligned_list<aligned_buffer> sub_filters;
+    if (auto room = sub_filters.reserve(1, "the filter", params.memory); !room) return fail(room.error());
     auto first = aligned_buffer::make(asked->bytes_of(0), "the filter", params.memory);
     if (!first) return fail(first.error());
-    links.push(std::move(*first));
-    return cuckoo_chain::own(*asked, std::move(links), params.memory);
+    sub_filters.push(std::move(*first));
+    return cuckoo_chain::own(*asked, std::move(sub_filters), params.memory);
   }
   const auto asked = asked_bloom(params);
   if (!asked) return fail(asked.error());
@@ -181,24 +181,25 @@ class chain_view {
       const bool scales_up = kind_->mode() == chain_mode::scaling;
       const bool wide_hash = filter.hash().id == paired_murmur64a::info.id;
       head_ = {.keys = kind_->keys().keys,
-               .links = kind_->links(),
+               .sub_filters = kind_->sub_filters(),
                .options = no_rounding | (wide_hash ? hashes_64 : 0U) | (scales_up ? 0U : no_scaling),
                .growth = kind_->growth()};
     }
   }
   [[nodiscard]] const chain_record& head() const noexcept { return head_; }
-  [[nodiscard]] link_record link(std::size_t i) const noexcept {
-    if (old_ != nullptr) return old_->links()[i].record;
-    link_record link{
-        .size_bytes = kind_->link_bytes(i).size(), .keys = kind_->link_keys(i), .rate = kind_->link_fpr(i)};
-    link.bits = link.size_bytes * 8;
-    link.bits_per_key = bits_per_key_at(link.rate);
-    link.hashes = kind_->link_hashes(i);
-    link.capacity = kind_->link_capacity(i);
-    return link;
+  [[nodiscard]] sub_filter_record sub_filter(std::size_t i) const noexcept {
+    if (old_ != nullptr) return old_->sub_filters()[i].record;
+    sub_filter_record sub_filter{.size_bytes = kind_->sub_filter_bytes(i).size(),
+                                 .keys = kind_->sub_filter_keys(i),
+                                 .rate = kind_->sub_filter_fpr(i)};
+    sub_filter.bits = sub_filter.size_bytes * 8;
+    sub_filter.bits_per_key = bits_per_key_at(sub_filter.rate);
+    sub_filter.hashes = kind_->sub_filter_hashes(i);
+    sub_filter.capacity = kind_->sub_filter_capacity(i);
+    return sub_filter;
   }
   [[nodiscard]] std::span<const std::byte> bits(std::size_t i) const noexcept {
-    return old_ != nullptr ? old_->links()[i].bits.bytes() : kind_->link_bytes(i);
+    return old_ != nullptr ? old_->sub_filters()[i].bits.bytes() : kind_->sub_filter_bytes(i);
   }
 
  private:
@@ -220,77 +221,77 @@ bool holds(const any_filter& filter) noexcept {
 }
 
 result<void> write_chain(const chain_view& chain, const byte_sink& sink) noexcept {
-  std::array<std::byte, link_bytes> bytes{};
+  std::array<std::byte, sub_filter_bytes> bytes{};
   byte_writer first(bytes);
   first.write(chain.head().keys);
-  first.write(static_cast<std::uint32_t>(chain.head().links));
+  first.write(static_cast<std::uint32_t>(chain.head().sub_filters));
   first.write(static_cast<std::uint32_t>(chain.head().options));
   first.write(static_cast<std::uint32_t>(chain.head().growth));
   if (auto done = sink(std::span(bytes).first(head_bytes)); !done) return done;
-  for (std::size_t i = 0; i < chain.head().links; ++i) {
-    const link_record link = chain.link(i);
+  for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
+    const sub_filter_record sub_filter = chain.sub_filter(i);
     byte_writer to(bytes);
-    to.write(link.size_bytes);
-    to.write(link.bits);
-    to.write(link.keys);
-    to.write_double(link.rate);
-    to.write_double(link.bits_per_key);
-    to.write(static_cast<std::uint32_t>(link.hashes));
-    to.write(link.capacity);
-    to.write(static_cast<std::uint8_t>(link.log2_bits));
+    to.write(sub_filter.size_bytes);
+    to.write(sub_filter.bits);
+    to.write(sub_filter.keys);
+    to.write_double(sub_filter.rate);
+    to.write_double(sub_filter.bits_per_key);
+    to.write(static_cast<std::uint32_t>(sub_filter.hashes));
+    to.write(sub_filter.capacity);
+    to.write(static_cast<std::uint8_t>(sub_filter.log2_bits));
     if (auto done = sink(bytes); !done) return done;
   }
-  for (std::size_t i = 0; i < chain.head().links; ++i) {
+  for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
     if (auto done = sink(chain.bits(i)); !done) return done;
   }
   return {};
 }
 
-// Which encoding of DUMP has a chain: the newest, where the bits of all links fill their bytes. The oldest has bits that
-// follow from the capacity, and neither options nor a growth; nothing else holds such links.
+// Which encoding of DUMP has a chain: the newest, where the bits of all sub-filters fill their bytes. The oldest has bits that
+// follow from the capacity, and neither options nor a growth; nothing else holds such sub-filters.
 result<std::uint64_t> encoding_of(const chain_view& chain) noexcept {
   bool filled = true;
   bool oldest = chain.head().options == 0 && chain.head().growth == chain_record{}.growth;
-  for (std::size_t i = 0; i < chain.head().links; ++i) {
-    const link_record link = chain.link(i);
-    filled &= link.bits == link.size_bytes * 8;
-    oldest &= link.log2_bits == 0 && link.bits == bits_in_oldest(link);
+  for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
+    const sub_filter_record sub_filter = chain.sub_filter(i);
+    filled &= sub_filter.bits == sub_filter.size_bytes * 8;
+    oldest &= sub_filter.log2_bits == 0 && sub_filter.bits == bits_in_oldest(sub_filter);
   }
   if (filled) return newest_encoding;
   if (oldest) return std::uint64_t{0};
   return fail(errc::unsupported,
-              "it has links of the oldest encoding and newer ones, which no encoding holds together");
+              "it has sub-filters of the oldest encoding and newer ones, which no encoding holds together");
 }
 
 result<void> dump_chain(const chain_view& chain, std::uint64_t encoding, const byte_sink& sink) noexcept {
   rdb::writer to(sink, bloom_module | encoding);
   to.number(chain.head().keys);
-  to.number(chain.head().links);
+  to.number(chain.head().sub_filters);
   if (encoding != 0) {
     to.number(chain.head().options);
     to.number(chain.head().growth);
   }
-  for (std::size_t i = 0; i < chain.head().links; ++i) {
-    const link_record link = chain.link(i);
-    to.number(link.capacity);
-    to.real(link.rate);
-    to.number(link.hashes);
-    to.real(link.bits_per_key);
+  for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
+    const sub_filter_record sub_filter = chain.sub_filter(i);
+    to.number(sub_filter.capacity);
+    to.real(sub_filter.rate);
+    to.number(sub_filter.hashes);
+    to.real(sub_filter.bits_per_key);
     if (encoding != 0) {
-      to.number(link.bits);
-      to.number(link.log2_bits);
+      to.number(sub_filter.bits);
+      to.number(sub_filter.log2_bits);
     }
     to.string(chain.bits(i));
-    to.number(link.keys);
+    to.number(sub_filter.keys);
   }
   return to.finish();
 }
 
-// Calls f with the head of a cuckoo filter and the bytes of its links.
+// Calls f with the head of a cuckoo filter and the bytes of its sub-filters.
 template <class F>
 result<void> with_cuckoo(const any_filter& filter, F&& f) noexcept {
   if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
-    return f(chain->head(), [&](std::size_t i) { return chain->links()[i].bytes(); });
+    return f(chain->head(), [&](std::size_t i) { return chain->sub_filters()[i].bytes(); });
   }
   const cuckoo& table = *kind_in<cuckoo>(filter);
   const cuckoo_record head{
@@ -299,33 +300,33 @@ result<void> with_cuckoo(const any_filter& filter, F&& f) noexcept {
 }
 
 template <class Links>
-result<void> write_cuckoo(const cuckoo_record& head, const Links& links, const byte_sink& sink) noexcept {
+result<void> write_cuckoo(const cuckoo_record& head, const Links& sub_filters, const byte_sink& sink) noexcept {
   std::array<std::byte, cuckoo_head_bytes> first{};
   byte_writer to(first);
   to.write(head.keys);
   to.write(head.buckets);
   to.write(head.removed);
-  to.write(head.links);
+  to.write(head.sub_filters);
   to.write(static_cast<std::uint16_t>(head.slots));
   to.write(static_cast<std::uint16_t>(head.moves));
   to.write(static_cast<std::uint16_t>(head.growth));
   if (auto done = sink(first); !done) return done;
-  for (std::size_t i = 0; i < head.links; ++i) {
-    if (auto done = sink(links(i)); !done) return done;
+  for (std::size_t i = 0; i < head.sub_filters; ++i) {
+    if (auto done = sink(sub_filters(i)); !done) return done;
   }
   return {};
 }
 
 template <class Links>
-result<void> dump_cuckoo(const cuckoo_record& head, const Links& links, const byte_sink& sink) noexcept {
+result<void> dump_cuckoo(const cuckoo_record& head, const Links& sub_filters, const byte_sink& sink) noexcept {
   rdb::writer to(sink, cuckoo_module | newest_encoding);
   for (const std::uint64_t field :
-       {head.links, head.buckets, head.keys, head.removed, head.slots, head.moves, head.growth}) {
+       {head.sub_filters, head.buckets, head.keys, head.removed, head.slots, head.moves, head.growth}) {
     to.number(field);
   }
-  for (std::size_t i = 0; i < head.links; ++i) {
+  for (std::size_t i = 0; i < head.sub_filters; ++i) {
     to.number(head.buckets_of(i));
-    to.string(links(i));
+    to.string(sub_filters(i));
   }
   return to.finish();
 }
@@ -336,9 +337,10 @@ result<void> save(const any_filter& filter, const byte_sink& sink, const format_
     return fail(errc::unsupported, "format redisbloom has the forms scandump and dump");
   }
   if (cuckoo_chain::in(filter) != nullptr || kind_in<cuckoo>(filter) != nullptr) {
-    return with_cuckoo(filter, [&](const cuckoo_record& head, const auto& links) {
-      if (head.bytes_of(0) == 0) return result<void>(fail(errc::unsupported, "RedisBloom's links have up to 4 GiB"));
-      return dump ? dump_cuckoo(head, links, sink) : write_cuckoo(head, links, sink);
+    return with_cuckoo(filter, [&](const cuckoo_record& head, const auto& sub_filters) {
+      if (head.bytes_of(0) == 0)
+        return result<void>(fail(errc::unsupported, "RedisBloom's sub-filters have up to 4 GiB"));
+      return dump ? dump_cuckoo(head, sub_filters, sink) : write_cuckoo(head, sub_filters, sink);
     });
   }
   const chain_view chain(filter);
@@ -346,7 +348,8 @@ result<void> save(const any_filter& filter, const byte_sink& sink, const format_
   if (!encoding) return fail(encoding.error());
   if (dump) return dump_chain(chain, *encoding, sink);
   if (*encoding == 0) {
-    return fail(errc::unsupported, "its links are those of the oldest encoding, which only DUMP has: use --form dump");
+    return fail(errc::unsupported,
+                "its sub-filters are those of the oldest encoding, which only DUMP has: use --form dump");
   }
   return write_chain(chain, sink);
 }
@@ -357,7 +360,7 @@ result<any_filter> as_native(const any_filter& filter) noexcept {
     if (!kind) return fail(kind.error());
     return any_filter::own(std::move(*kind), filter.hash());
   }
-  return fail(errc::unsupported, "its links are those of an old RedisBloom, which no native file holds");
+  return fail(errc::unsupported, "its sub-filters are those of an old RedisBloom, which no native file holds");
 }
 
 }  // namespace redisbloom_parts

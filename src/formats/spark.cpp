@@ -118,7 +118,7 @@ sighting look(const sight& seen) noexcept {
   if (seen.first.size() < head_bytes_v2) return {};  // version 1 has at least one word behind its 12 bytes
   const header h = header::read(seen.first);
   if (!check(h, seen.size_bytes)) return {};
-  return {certainty::fits, h.size_bytes() + h.bit_bytes()};
+  return {confidence::fits, h.size_bytes() + h.bit_bytes()};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {

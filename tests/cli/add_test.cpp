@@ -97,7 +97,7 @@ TEST_F(Add, JsonIsOneObjectOnStandardOutput) {
   EXPECT_EQ(object["keys"], 3);
   EXPECT_EQ(object["capacity_keys"], 1000);
   EXPECT_EQ(object["file_bytes"], read("f").size());
-  EXPECT_EQ(object["fpr_promised"], 0.01);
+  EXPECT_EQ(object["target_fpr"], 0.01);
   build("set", "1\n", {"--kind", "bitmap", "--u64"});
   EXPECT_TRUE(json_of({"add", "--u64", "--json", "set"}, "2\n")["capacity_keys"].is_null());
 }

@@ -57,7 +57,7 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
 bool may_be_far_below(const std::string& kind) {
   return any_type(bloomery::kind_list{}, [&](auto tag) {
     using each = typename decltype(tag)::type;
-    return (each::info.grows || each::info.built_at_once) && each::info.name == kind;
+    return (each::info.grows || each::info.is_static) && each::info.name == kind;
   });
 }
 
@@ -243,7 +243,7 @@ TEST(BenchCases, AHashThatConfusesKeysBreaksThePromiseAndAGoodOneDoesNot) {
   }
 }
 
-void expect_finds_what_it_was_given(bench::timed_case& each, const std::string& name) {
+void expect_finds_its_keys(bench::timed_case& each, const std::string& name) {
   using enum bench::call_with;
   for (const auto add : {batch, single}) {
     each.start_fill();
@@ -266,12 +266,12 @@ void expect_finds_what_it_was_given(bench::timed_case& each, const std::string& 
 TEST(BenchCases, PresentKeysAreFoundHoweverTheyAreAddedAndAskedFor) {
   const bench::case_size size{.keys = 50'000, .fpr = 1e-6};
   auto digests = bench::make_kind_case<bloomery::bloom>(size, bloomery::hasher());
-  expect_finds_what_it_was_given(*digests, "digests");
+  expect_finds_its_keys(*digests, "digests");
   auto wide = bench::make_kind_case<bloomery::bloom>({.keys = 50'000, .fpr = 1e-15}, bloomery::hasher());
-  expect_finds_what_it_was_given(*wide, "wide digests");
+  expect_finds_its_keys(*wide, "wide digests");
   for (const bench::key_type& type : bench::key_types) {
     auto each = bench::make_filter_case<bloomery::bloom>(size, type);
-    expect_finds_what_it_was_given(*each, std::string(type.name));
+    expect_finds_its_keys(*each, std::string(type.name));
   }
 }
 

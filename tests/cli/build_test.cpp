@@ -216,7 +216,7 @@ TEST_F(Build, MemoryIsACeiling) {
   const auto best = json_of({"build", "--json", "-o", "f", "--mem", "20000", "keys"});
   EXPECT_LE(best["memory_bytes"], 20000);
   EXPECT_GT(best["memory_bytes"], 19000);
-  EXPECT_LT(best["fpr_promised"], 0.001);
+  EXPECT_LT(best["target_fpr"], 0.001);
   const ran refused = run({"build", "-o", "g", "-n", "10000", "-p", "0.1%", "--mem", "10000", "keys"});
   EXPECT_EQ(refused.code, 2);
   EXPECT_EQ(lines_in(refused.err), 1U);
@@ -290,7 +290,7 @@ TEST_F(Build, JsonIsOneObjectWithStableNames) {
   EXPECT_EQ(built["keys_read"], 1000);
   EXPECT_GT(built["keys_inserted"], 980);
   EXPECT_EQ(built["file_bytes"], read("f").size());
-  for (const char* name : {"memory_bytes", "bits_per_key", "fpr_promised", "fpr_now", "fill"}) {
+  for (const char* name : {"memory_bytes", "bits_per_key", "target_fpr", "fpr_now", "fill"}) {
     EXPECT_TRUE(built[name].is_number()) << name;
   }
 }

@@ -35,7 +35,7 @@ TEST_F(BuiltAtOnce, BuildsFromFilesAndPipesWithoutANumberAndSaysWhatItMade) {
     EXPECT_EQ(made["keys_read"], 4000);
     EXPECT_EQ(made["keys_inserted"], 3000);
     EXPECT_EQ(made["keys_different"], 3000);
-    EXPECT_LE(made["fpr_promised"].get<double>(), 0.01);
+    EXPECT_LE(made["target_fpr"].get<double>(), 0.01);
     EXPECT_EQ(run({"query", "-v", kind}, numbers(1, 3000)).out, "") << kind;
     EXPECT_EQ(run({"verify", kind, "--keys", "keys"}).code, 0);
     ASSERT_EQ(run(building(kind, kind + "-piped", {"-q", "-p", "1%", "-n", "10"}), read("keys")).code, 0);

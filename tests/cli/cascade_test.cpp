@@ -103,11 +103,11 @@ TEST_F(Cascade, VerifyProvesBothLists) {
   EXPECT_EQ(both["false_negatives"], 0);
   EXPECT_EQ(both["false_positives"], 0);
   EXPECT_EQ(both["probes"], 19'700);
-  EXPECT_EQ(both["fpr_promised"], 0.0);
+  EXPECT_EQ(both["target_fpr"], 0.0);
   // Keys of neither list: as often as it says.
   const auto others = json_of({"verify", "--json", "c", "--keys", "in"});
   EXPECT_EQ(others["holds"], true);
-  EXPECT_GT(others["fpr_promised"].get<double>(), 0.0);
+  EXPECT_GT(others["target_fpr"].get<double>(), 0.0);
   EXPECT_GT(others["false_positives"].get<int>(), 0);
   // One line that it was not built to exclude, and is wrong about, breaks the promise of 0.
   const std::string strangers = run({"query", "c"}, numbers(100'000, 200'000)).out;
@@ -125,7 +125,7 @@ TEST_F(Cascade, ARateBoundsTheAnswersToOtherKeys) {
   for (const char* excluded : {"few", "out"}) {
     const std::string file = std::string("c-") + excluded;
     const auto made = json_of(building(file, {"--json", "-p", "0.1%", "--exclude", excluded, "in"}));
-    EXPECT_EQ(made["fpr_promised"], 0.001);
+    EXPECT_EQ(made["target_fpr"], 0.001);
     EXPECT_LE(made["fpr_now"].get<double>(), 0.001);
     EXPECT_EQ(run({"verify", file, "--keys", "in"}).code, 0);
     EXPECT_EQ(run({"verify", file, "--keys", "in", "--absent", excluded}).code, 0);

@@ -46,7 +46,7 @@ TEST_F(Dual, RemoveSaysOnceWhatARemovalMeans) {
   const auto object = json_of({"remove", "--json", "other"}, "1\n2\n");
   EXPECT_EQ(object["removals"], 2);
   EXPECT_EQ(object["capacity_removals"], 1000);
-  EXPECT_EQ(object["loss_promised"], 0.01);
+  EXPECT_EQ(object["target_loss"], 0.01);
   EXPECT_LT(object["loss_now"], 1e-6);
 }
 

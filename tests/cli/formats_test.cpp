@@ -155,7 +155,7 @@ TEST_F(Formats, AnEndlessStreamOfSomethingElseIsRefused) {
   refused("dcso", "its first byte, the version, is not 1");
   refused("bits-and-blooms", "field m has value 0");
   refused("guava", "the number of hash functions, is 0");
-  refused("redisbloom", "number of links has value 0");
+  refused("redisbloom", "number of sub-filters has value 0");
   refused("spark", "its version is neither 1 nor 2");
 }
 
@@ -206,7 +206,7 @@ TEST_F(Formats, InfoSaysWhatTheFileDoesNotCarry) {
   EXPECT_TRUE(contains(text.out, "  FPR promised   unknown: the file does not say\n")) << text.out;
   const auto of = json_of({"info", "--json", "b"});
   EXPECT_EQ(of["capacity_keys"], nullptr);
-  EXPECT_EQ(of["fpr_promised"], nullptr);
+  EXPECT_EQ(of["target_fpr"], nullptr);
   EXPECT_EQ(of["keys_exact"], false);
   EXPECT_EQ(of["digest_bits"], 256);
   EXPECT_EQ(of["overfull"], false);
@@ -267,10 +267,10 @@ TEST_F(Formats, InfoTellsTheTruthAboutEveryGoldenFile) {
     const auto of = told(std::string("dcso/n100_p0.01") + ending, "dcso", 958, 7);
     EXPECT_EQ(of["keys"], 100);
     EXPECT_EQ(of["capacity_keys"], 100);
-    EXPECT_EQ(of["fpr_promised"], 0.01);
+    EXPECT_EQ(of["target_fpr"], 0.01);
   }
   EXPECT_EQ(told("dcso/empty_n100_p0.01.bloom", "dcso", 958, 7)["keys"], 0);
-  EXPECT_EQ(told("dcso/n100_p0.001.bloom", "dcso", 1437, 10)["fpr_promised"], 0.001);
+  EXPECT_EQ(told("dcso/n100_p0.001.bloom", "dcso", 1437, 10)["target_fpr"], 0.001);
   EXPECT_EQ(told("dcso/n100_p0.5.bloom", "dcso", 144, 1)["keys"], 73) << "inserts that set a bit";
   EXPECT_EQ(told("dcso/n7_p0.05.bloom", "dcso", 43, 5)["overfull"], true);
   EXPECT_GE(files, 57U);

@@ -32,7 +32,7 @@ TEST_F(Info, JsonHasStableNamesAndTrueValues) {
   EXPECT_NEAR(info["estimated_keys"].get<double>(), 1000, 40);
   EXPECT_NEAR(info["fill"].get<double>(), 0.5, 0.03);
   EXPECT_NEAR(info["fpr_now"].get<double>(), 0.001, 0.0004);
-  EXPECT_LE(info["fpr_promised"], 0.001);
+  EXPECT_LE(info["target_fpr"], 0.001);
   EXPECT_EQ(info["overfull"], false);
   EXPECT_TRUE(info["key_id"].is_null());
 }
@@ -59,7 +59,7 @@ TEST_F(Info, TellsWhenAFilterIsOverfullAndWhatToDo) {
   EXPECT_EQ(info["overfull"], true);
   ASSERT_EQ(info["advice"].size(), 1U);
   EXPECT_TRUE(contains(result.out, info["advice"][0].get<std::string>()));
-  EXPECT_GT(info["fpr_now"], info["fpr_promised"]);
+  EXPECT_GT(info["fpr_now"], info["target_fpr"]);
   build_overfull("brim", numbers(1, 20000), {"-n", "100"});
   EXPECT_TRUE(contains(run({"info", "brim"}).out, "it holds far more keys than the 100 that it was made for"));
 }

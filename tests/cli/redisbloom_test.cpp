@@ -39,20 +39,21 @@ TEST_F(RedisBloomTool, BuildsTheBytesOfTheProduct) {
 }
 
 TEST_F(RedisBloomTool, InfoTellsTheTruthAboutEveryGoldenFile) {
-  const auto told = [&](const std::string& name, const std::string& kind, std::uint64_t keys, std::uint64_t links) {
+  const auto told = [&](const std::string& name, const std::string& kind, std::uint64_t keys,
+                        std::uint64_t sub_filters) {
     const auto of = json_of({"info", "--json", golden_dir + name + ".rdbdump.bin"});
     EXPECT_EQ(of["format"], "redisbloom") << name;
     EXPECT_EQ(of["kind"], kind) << name;
     EXPECT_EQ(of["keys"], keys) << name;
-    EXPECT_EQ(of["parameters"]["links"], links) << name;
+    EXPECT_EQ(of["parameters"]["sub-filters"], sub_filters) << name;
     return of;
   };
   EXPECT_EQ(told("bf_default", "scalable", 50, 1)["parameters"]["growth"], 2);
-  EXPECT_EQ(told("bf_100_0.01", "scalable", 100, 1)["fpr_promised"], 0.01);
+  EXPECT_EQ(told("bf_100_0.01", "scalable", 100, 1)["target_fpr"], 0.01);
   EXPECT_EQ(told("bf_100_0.01_scaled", "scalable", 399, 3)["capacity_keys"], nullptr) << "it grows";
   EXPECT_EQ(told("bf_100_0.001_exp4_scaled", "scalable", 400, 2)["parameters"]["growth"], 4);
   EXPECT_EQ(told("bf_10_0.01_exp1_scaled", "scalable", 95, 10)["parameters"]["growth"], 1);
-  EXPECT_EQ(told("bf_1_0.24", "scalable", 1, 1)["fpr_promised"], 0.24);
+  EXPECT_EQ(told("bf_1_0.24", "scalable", 1, 1)["target_fpr"], 0.24);
   const auto fixed = told("bf_400_0.01_nonscaling", "scalable", 400, 1);
   EXPECT_EQ(fixed["parameters"]["mode"], "fixed");
   EXPECT_EQ(fixed["capacity_keys"], 400) << "it does not";

@@ -22,7 +22,7 @@ TEST_F(Scalable, NeedsNoNumberOfKeysAndKeepsItsRateWhileKeysAreAdded) {
   EXPECT_TRUE(info["capacity_keys"].is_null());
   EXPECT_LE(info["fpr_now"].get<double>(), 0.01);
   EXPECT_NEAR(info["estimated_keys"].get<double>(), 50'000, 500);
-  EXPECT_TRUE(contains(run({"info", "ids"}).out, "links"));
+  EXPECT_TRUE(contains(run({"info", "ids"}).out, "sub-filters"));
 }
 
 TEST_F(Scalable, TheSameKeysGiveTheSameBytesWithAnyNumberOfThreads) {
@@ -34,8 +34,8 @@ TEST_F(Scalable, TheSameKeysGiveTheSameBytesWithAnyNumberOfThreads) {
 TEST_F(Scalable, TheGrowthFactorDecidesHowManyLinksThereAre) {
   build("twos", numbers(1, 20'000), {"--kind", "scalable", "-n", "1000"});
   build("tens", numbers(1, 20'000), {"--kind", "scalable", "-n", "1000", "--growth", "10"});
-  EXPECT_EQ(json_of({"info", "--json", "twos"})["parameters"]["links"], 5);
-  EXPECT_EQ(json_of({"info", "--json", "tens"})["parameters"]["links"], 3);
+  EXPECT_EQ(json_of({"info", "--json", "twos"})["parameters"]["sub-filters"], 5);
+  EXPECT_EQ(json_of({"info", "--json", "tens"})["parameters"]["sub-filters"], 3);
   EXPECT_EQ(json_of({"info", "--json", "tens"})["parameters"]["growth"], 10);
 }
 

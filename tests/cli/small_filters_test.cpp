@@ -41,7 +41,7 @@ TEST_F(SmallFilters, BuildAndInfoSayWhatLayoutRedisDelivers) {
   const auto info = json_of({"info", "--json", "few"});
   EXPECT_GT(info["fpr_now"].get<double>(), 0.00015);
   EXPECT_GT(info["fpr_delivered"].get<double>(), 0.00018);
-  EXPECT_EQ(info["fpr_promised"].get<double>(), 0.0001);
+  EXPECT_EQ(info["target_fpr"].get<double>(), 0.0001);
   EXPECT_EQ(info["overfull"], false) << "it holds what it was made for";
   EXPECT_TRUE(contains(info["advice"].dump(), "its layout delivers 0.0"));
   EXPECT_TRUE(contains(run({"info", "few"}).out, "small          its layout delivers 0.0"));

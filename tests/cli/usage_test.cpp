@@ -131,8 +131,8 @@ TEST_F(Usage, NumbersAreReadAsPeopleWriteThem) {
       {"0.001", 0.001}, {"0.1%", 0.001}, {"1/1000", 0.001}, {"1e-3", 0.001}, {"2/1e3", 0.002}};
   for (const auto& [text, value] : rates) {
     const auto built = json_of({"build", "--json", "--force", "-o", "f", "-n", "100k", "-p", text}, "a\n");
-    EXPECT_LE(built["fpr_promised"], value) << text;
-    EXPECT_GT(built["fpr_promised"], value * 0.98) << text;
+    EXPECT_LE(built["target_fpr"], value) << text;
+    EXPECT_GT(built["target_fpr"], value * 0.98) << text;
   }
 }
 

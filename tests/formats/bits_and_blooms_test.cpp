@@ -232,7 +232,7 @@ TEST(BitsAndBlooms, FourWordsOfAKeyGiveTheLocationsOfTheProduct) {
   ASSERT_EQ(rows.size(), 50U);
   for (const auto& row : rows) {
     const std::string key = from_hex(row[0]);
-    const digest256 h = murmur3_x64_128{}.widest(key.data(), key.size());
+    const digest256 h = murmur3_x64_128{}.hash256(key.data(), key.size());
     std::string text = "[";
     for (std::uint64_t i = 0; i < 10; ++i) {
       const std::uint64_t at = h.word[i % 2] + i * h.word[2 + (i + i % 2) % 4 / 2];

@@ -7,7 +7,7 @@ namespace bloomery {
 namespace {
 
 using namespace test;
-using formats::certainty;
+using formats::confidence;
 using formats::format;
 using formats::sight;
 using formats::sighting;
@@ -23,9 +23,9 @@ std::string found_in(std::span<const format* const> list, std::string_view text)
   return std::string(found ? (*found)->name : describe(found.error()).view());
 }
 
-template <certainty Sure, char First>
+template <confidence Sure, char First>
 sighting look_for(const sight& seen) noexcept {
-  return {!seen.first.empty() && seen.first.front() == std::byte{First} ? Sure : certainty::no, no_limit};
+  return {!seen.first.empty() && seen.first.front() == std::byte{First} ? Sure : confidence::no, no_limit};
 }
 
 format made_up(std::string_view name, sighting (*look)(const sight&) noexcept) {
@@ -36,12 +36,12 @@ format made_up(std::string_view name, sighting (*look)(const sight&) noexcept) {
 }
 
 TEST(Detection, TheSurestWinsAndEquallySureOnesAreNamed) {
-  const format signed_a = made_up("signed", look_for<certainty::signature, 'a'>);
-  const format fits_a = made_up("one", look_for<certainty::fits, 'a'>);
-  const format fits_b = made_up("two", look_for<certainty::fits, 'b'>);
-  const format fits_b_too = made_up("three", look_for<certainty::fits, 'b'>);
-  const format weak_c = made_up("four", look_for<certainty::weak, '\x01'>);
-  const format weak_c_too = made_up("five", look_for<certainty::weak, '\x01'>);
+  const format signed_a = made_up("signed", look_for<confidence::signature, 'a'>);
+  const format fits_a = made_up("one", look_for<confidence::fits, 'a'>);
+  const format fits_b = made_up("two", look_for<confidence::fits, 'b'>);
+  const format fits_b_too = made_up("three", look_for<confidence::fits, 'b'>);
+  const format weak_c = made_up("four", look_for<confidence::weak, '\x01'>);
+  const format weak_c_too = made_up("five", look_for<confidence::weak, '\x01'>);
   const std::array<const format*, 6> list = {&signed_a, &fits_a, &fits_b, &fits_b_too, &weak_c, &weak_c_too};
   EXPECT_EQ(found_in(list, "abc"), "signed");
   EXPECT_EQ(found_in(list, "bcd"), "may be a filter in any of these formats: two, three; say which with --from");
@@ -52,7 +52,7 @@ TEST(Detection, TheSurestWinsAndEquallySureOnesAreNamed) {
 }
 
 TEST(Detection, WhatIsWellKnownIsNotTakenForAWeakFormat) {
-  const format weak = made_up("weak", look_for<certainty::weak, '\x1f'>);
+  const format weak = made_up("weak", look_for<confidence::weak, '\x1f'>);
   const std::array<const format*, 1> list = {&weak};
   EXPECT_EQ(found_in(list, "\x1f\x8b\x08"),
             "is not a filter in any known format: it starts with \"\\x1f\\x8b\\x08\" (gzip: unpack it first)");

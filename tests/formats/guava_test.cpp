@@ -77,7 +77,7 @@ TEST(Guava, EstimatesAsTheProductDoes) {
     const double independent = std::pow(stats->fill, static_cast<double>(each.hashes));
     EXPECT_NEAR(independent, each.fpr_now, each.fpr_now * 1e-12) << each.name;
     EXPECT_GE(stats->fpr_now, each.fpr_now * (1 - 1e-12)) << each.name;
-    EXPECT_FALSE(stats->promise_known);
+    EXPECT_FALSE(stats->target_known);
     EXPECT_EQ(stats->memory_bytes, each.words * 8);
   }
 }

@@ -78,7 +78,7 @@ void put(std::string& to, T value) {
   std::memcpy(bytes.data(), &value, sizeof(T));
   to.append(bytes.data(), bytes.size());
 }
-struct plain_link {
+struct plain_sub_filter {
   std::uint64_t size_bytes, bits, keys;
   double rate, bits_per_key;
   std::uint32_t hashes;
@@ -86,28 +86,28 @@ struct plain_link {
   std::uint8_t log2_bits;
 };
 std::string chain_bytes(std::uint64_t keys, std::uint32_t options, std::uint32_t growth,
-                        const std::vector<plain_link>& links) {
+                        const std::vector<plain_sub_filter>& sub_filters) {
   std::string out;
   put(out, keys);
-  put(out, static_cast<std::uint32_t>(links.size()));
+  put(out, static_cast<std::uint32_t>(sub_filters.size()));
   put(out, options);
   put(out, growth);
   std::string bits;
-  for (const plain_link& link : links) {
-    put(out, link.size_bytes);
-    put(out, link.bits);
-    put(out, link.keys);
-    put(out, link.rate);
-    put(out, link.bits_per_key);
-    put(out, link.hashes);
-    put(out, link.capacity);
-    put(out, link.log2_bits);
-    bits.append(link.size_bytes, '\0');
+  for (const plain_sub_filter& sub_filter : sub_filters) {
+    put(out, sub_filter.size_bytes);
+    put(out, sub_filter.bits);
+    put(out, sub_filter.keys);
+    put(out, sub_filter.rate);
+    put(out, sub_filter.bits_per_key);
+    put(out, sub_filter.hashes);
+    put(out, sub_filter.capacity);
+    put(out, sub_filter.log2_bits);
+    bits.append(sub_filter.size_bytes, '\0');
   }
   return out + bits;
 }
 double bits_per_key_of(double rate) { return std::fabs(-(std::log(rate) / 0.480453013918201)); }
-plain_link link_of(std::uint64_t size_bytes, std::uint64_t capacity, double rate, std::uint8_t log2_bits) {
+plain_sub_filter sub_filter_of(std::uint64_t size_bytes, std::uint64_t capacity, double rate, std::uint8_t log2_bits) {
   const double b = bits_per_key_of(rate);
   return {size_bytes, size_bytes * 8, 0, rate, b, static_cast<std::uint32_t>(std::ceil(0.693147180559945 * b)),
           capacity,   log2_bits};
@@ -224,7 +224,7 @@ TEST(RedisBloom, CuckooFiltersCountAndErase) {
   ASSERT_TRUE(opened->filter.count(std::span<const std::uint64_t>(digests).first(1), again));
   EXPECT_EQ(again[0], counts[0] + 1);
   EXPECT_EQ(*opened->filter.erase(std::span<const std::uint64_t>(digests).first(1)), 1U);
-  // Out one by one; those that are left stay, also while links are emptied and dropped.
+  // Out one by one; those that are left stay, also while sub-filters are emptied and dropped.
   for (std::size_t i = 0; i < keys.size(); ++i) {
     ASSERT_EQ(*opened->filter.erase(std::span<const std::uint64_t>(digests).subspan(i, 1)), 1U) << i;
     std::vector<std::uint64_t> mask(mask_words(keys.size()));
@@ -234,12 +234,12 @@ TEST(RedisBloom, CuckooFiltersCountAndErase) {
     }
   }
   EXPECT_EQ(opened->filter.shape().keys, 0U);
-  EXPECT_EQ(opened->filter.describe()[0].number, 1U) << "one link is left";
+  EXPECT_EQ(opened->filter.describe()[0].number, 1U) << "one sub-filter is left";
 }
 
 TEST(RedisBloom, TidiesACuckooFilterAsTheProductDoes) {
-  // Two links of one bucket of two slots. Keys a, b fill the first, c is in the second. Without a, which is more than a
-  // tenth, c moves to the first link, and the second one goes.
+  // Two sub-filters of one bucket of two slots. Keys a, b fill the first, c is in the second. Without a, which is more than a
+  // tenth, c moves to the first sub-filter, and the second one goes.
   auto made = formats::make("redisbloom", {.keys = 4}, {.kind = "cuckoo", .bucket_size = "2"});
   ASSERT_TRUE(made);
   const std::vector<std::string> keys = {"a", "b", "c", "d", "e", "f", "g"};
@@ -260,7 +260,8 @@ std::string bits_by_hand(std::size_t size_bytes, std::uint64_t modulus, unsigned
                          const std::vector<std::string>& keys, bool wide) {
   std::string bits(size_bytes, '\0');
   for (const std::string& key : keys) {
-    const digest128 of = wide ? murmur64a_pair(key.data(), key.size()) : paired_murmur2{}.wide(key.data(), key.size());
+    const digest128 of =
+        wide ? murmur64a_pair(key.data(), key.size()) : paired_murmur2{}.hash128(key.data(), key.size());
     for (unsigned i = 0; i < hashes; ++i) {
       const std::uint64_t bit = (of.low + i * of.high) % modulus;
       bits[bit / 8] = static_cast<char>(bits[bit / 8] | 1 << bit % 8);
@@ -271,7 +272,7 @@ std::string bits_by_hand(std::size_t size_bytes, std::uint64_t modulus, unsigned
 
 TEST(RedisBloom, OldChainsHaveRoundedLinksAnd32BitHashes) {
   // BF.RESERVE 0.01 100 of a release before 2.2: 1102.8 bits become 2^11, and room for 85 keys more (945 bits / 11.03).
-  const plain_link first = link_of(256, 185, 0.005, 11);
+  const plain_sub_filter first = sub_filter_of(256, 185, 0.005, 11);
   for (const std::uint32_t options : {0U, 4U}) {
     SCOPED_TRACE(options);
     auto opened = open_text(chain_bytes(0, options, 2, {first}));
@@ -284,7 +285,7 @@ TEST(RedisBloom, OldChainsHaveRoundedLinksAnd32BitHashes) {
     const std::string file = text_of(opened->filter, redisbloom());
     ASSERT_EQ(file.size(), 73U + 256U);
     EXPECT_TRUE(file.substr(73) == bits_by_hand(256, 2048, first.hashes, keys, options == 4));
-    // It grows into a rounded link: 370 keys at half the rate have 4,626 bits, rounded to 2^13.
+    // It grows into a rounded sub-filter: 370 keys at half the rate have 4,626 bits, rounded to 2^13.
     insert(opened->filter, redis_keys(400));
     const auto grown = text_of(opened->filter, redisbloom(), {}, as_dump);
     const auto again = open_text(grown);
@@ -300,7 +301,7 @@ TEST(RedisBloom, OldChainsHaveRoundedLinksAnd32BitHashes) {
 }
 
 TEST(RedisBloom, PositionsOfARoundedLinkAreBelowItsPowerOfTwo) {
-  auto opened = open_text(chain_bytes(0, 4, 2, {link_of(144, 100, 0.005, 10)}));
+  auto opened = open_text(chain_bytes(0, 4, 2, {sub_filter_of(144, 100, 0.005, 10)}));
   ASSERT_TRUE(opened);
   const auto keys = redis_keys(90);
   insert(opened->filter, keys);
@@ -308,7 +309,7 @@ TEST(RedisBloom, PositionsOfARoundedLinkAreBelowItsPowerOfTwo) {
 }
 
 TEST(RedisBloom, LinksThatAreNotRoundedMayHave32BitHashes) {
-  const auto opened = open_text(chain_bytes(0, 1, 2, {link_of(144, 100, 0.005, 0)}));
+  const auto opened = open_text(chain_bytes(0, 1, 2, {sub_filter_of(144, 100, 0.005, 0)}));
   ASSERT_TRUE(opened);
   EXPECT_EQ(opened->filter.info().id, scalable::info.id);
   auto copy = opened->filter.clone();
@@ -368,7 +369,7 @@ TEST(RedisBloom, OldEncodingsOfTheDumpAreRead) {
     for (const bool present : ask(opened->filter, keys)) EXPECT_TRUE(present);
     EXPECT_LT(opened->filter.stats()->fpr_now, 0.02);
     EXPECT_EQ(opened->filter.describe()[2].number, version >= 4 ? 3U : 2U);
-    // The oldest has links that no header of SCANDUMP holds.
+    // The oldest has sub-filters that no header of SCANDUMP holds.
     memory_sink sink;
     EXPECT_EQ(formats::save_to(opened->filter, redisbloom(), byte_sink(sink)).has_value(), version != 0);
     EXPECT_EQ(opened->written.form, "dump");
@@ -403,7 +404,7 @@ TEST(RedisBloom, TheOldestEncodingIsWrittenAsItIs) {
   const auto again = open_text(saved(*fuller, as_dump));
   ASSERT_TRUE(again) << describe(again.error()).view();
   EXPECT_TRUE(again->filter == *fuller);
-  // The next link is one of a newer release, as in the product: there is no encoding for both.
+  // The next sub-filter is one of a newer release, as in the product: there is no encoding for both.
   insert(*fuller, keys);
   EXPECT_NE(saved(*fuller, as_dump).find("which no encoding holds together"), std::string::npos);
 }
@@ -432,19 +433,19 @@ TEST(RedisBloom, SizesInADumpAreCheckedBeforeAnythingIsAllocated) {
     EXPECT_FALSE(formats::open_bytes({std::move(*buffer), file.size()}, {.from = "redisbloom"}));
     return most;
   };
-  for (const std::uint64_t links : {1'000ULL, 60'000ULL, 1ULL << 32U, 1ULL << 57U, ~0ULL}) {
+  for (const std::uint64_t sub_filters : {1'000ULL, 60'000ULL, 1ULL << 32U, 1ULL << 57U, ~0ULL}) {
     std::string bloom = module_head(4);
     put_number(bloom, 0);
-    wide(bloom, links);
+    wide(bloom, sub_filters);
     put_number(bloom, 5);
     put_number(bloom, 2);
-    EXPECT_LE(asked(sealed(bloom + std::string(200, '\0'))), 1000U) << links;
+    EXPECT_LE(asked(sealed(bloom + std::string(200, '\0'))), 1000U) << sub_filters;
     std::string cuckoos = module_head(4, true);
-    wide(cuckoos, links);
+    wide(cuckoos, sub_filters);
     for (const unsigned number : {1U, 0U, 0U, 2U, 20U, 1U}) put_number(cuckoos, number);
-    EXPECT_LE(asked(sealed(cuckoos + std::string(200, '\0'))), 1000U) << links;
+    EXPECT_LE(asked(sealed(cuckoos + std::string(200, '\0'))), 1000U) << sub_filters;
   }
-  // A packed string of six bytes that says it is a gigabyte, as the only link says, too.
+  // A packed string of six bytes that says it is a gigabyte, as the only sub-filter says, too.
   std::string packed = module_head(4);
   for (const unsigned number : {0U, 1U, 5U, 2U, 40U}) put_number(packed, number);
   put_real(packed, 0.01);
@@ -459,11 +460,11 @@ TEST(RedisBloom, SizesInADumpAreCheckedBeforeAnythingIsAllocated) {
 
 // Its own numbers must agree: a file of something else may pass every other check.
 TEST(RedisBloom, AChainIsToldByTheBitsPerKeyOfItsRate) {
-  plain_link link = link_of(144, 100, 0.005, 0);
-  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {link})));
-  link.bits_per_key += 0.01;
-  EXPECT_FALSE(open_text(chain_bytes(0, 5, 2, {link})));
-  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {link}), {.from = "redisbloom"}));
+  plain_sub_filter sub_filter = sub_filter_of(144, 100, 0.005, 0);
+  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {sub_filter})));
+  sub_filter.bits_per_key += 0.01;
+  EXPECT_FALSE(open_text(chain_bytes(0, 5, 2, {sub_filter})));
+  EXPECT_TRUE(open_text(chain_bytes(0, 5, 2, {sub_filter}), {.from = "redisbloom"}));
 }
 
 TEST(RedisBloom, OldEncodingsOfCuckooFiltersAreRead) {
@@ -481,7 +482,7 @@ TEST(RedisBloom, OldEncodingsOfCuckooFiltersAreRead) {
 TEST(RedisBloom, StringsThatAreNumbersAreStoredAsSuch) {
   // Eight bytes of bits that read "12345678".
   for (const std::string& bits : {std::string("12345678"), std::string("-7654321"), std::string("01234567")}) {
-    std::string file = chain_bytes(1, 5, 2, {link_of(8, 1, 0.12, 0)});
+    std::string file = chain_bytes(1, 5, 2, {sub_filter_of(8, 1, 0.12, 0)});
     file[20 + 16] = 1;  // its key
     file.replace(file.size() - 8, 8, bits);
     const auto opened = open_text(file);
@@ -544,12 +545,12 @@ TEST(RedisBloom, PiecesOfAPackedStringLieInWhatIsUnpackedAlready) {
 // ---- what is refused -----------------------------------------------------------------------------------------------------
 
 TEST(RedisBloom, ChecksWhatTheProductChecks) {
-  const plain_link good = link_of(144, 100, 0.005, 0);
+  const plain_sub_filter good = sub_filter_of(144, 100, 0.005, 0);
   ASSERT_EQ(refusal_of(chain_bytes(0, 5, 2, {good})), "");
   const auto with = [&](auto change) {
-    plain_link link = good;
-    change(link);
-    return refusal_of(chain_bytes(0, 5, 2, {link}));
+    plain_sub_filter sub_filter = good;
+    change(sub_filter);
+    return refusal_of(chain_bytes(0, 5, 2, {sub_filter}));
   };
   EXPECT_NE(with([](auto& l) { l.rate = 0; }), "");
   EXPECT_NE(with([](auto& l) { l.rate = 1; }), "");
@@ -564,10 +565,10 @@ TEST(RedisBloom, ChecksWhatTheProductChecks) {
   EXPECT_NE(with([](auto& l) { l.keys = 1; }), "") << "more keys than the chain";
   EXPECT_NE(with([](auto& l) { l.hashes = 1'000'000'000, l.bits_per_key = 1'000'000'000 / 0.693147180559945; }), "");
   EXPECT_NE(refusal_of(chain_bytes(0, 16, 2, {good})), "") << "unknown option";
-  EXPECT_NE(refusal_of(chain_bytes(1, 5, 2, {good})), "") << "keys of no link";
-  EXPECT_EQ(refusal_of(chain_bytes(0, 4, 2, {link_of(144, 100, 0.005, 10)})), "");
-  EXPECT_NE(refusal_of(chain_bytes(1, 4, 2, {link_of(144, 100, 0.005, 10)})), "") << "the same of an old chain";
-  EXPECT_NE(refusal_of(chain_bytes(0, 5, 2, {})), "") << "no link";
+  EXPECT_NE(refusal_of(chain_bytes(1, 5, 2, {good})), "") << "keys of no sub-filter";
+  EXPECT_EQ(refusal_of(chain_bytes(0, 4, 2, {sub_filter_of(144, 100, 0.005, 10)})), "");
+  EXPECT_NE(refusal_of(chain_bytes(1, 4, 2, {sub_filter_of(144, 100, 0.005, 10)})), "") << "the same of an old chain";
+  EXPECT_NE(refusal_of(chain_bytes(0, 5, 2, {})), "") << "no sub-filter";
   const std::string file = chain_bytes(0, 5, 2, {good});
   EXPECT_EQ(refusal_of(file + "x"),
             "has 218 bytes and should have 217: something was appended; copy or build it again");
@@ -575,10 +576,10 @@ TEST(RedisBloom, ChecksWhatTheProductChecks) {
             "is cut short: it has 216 bytes and should have 217; copy or build it again");
   EXPECT_EQ(refusal_of(file.substr(0, 73)),
             "is not a filter in format redisbloom: a SCANDUMP header alone: give its chunks behind it");
-  // Billions of links, and bits that a file of this size cannot have.
+  // Billions of sub-filters, and bits that a file of this size cannot have.
   std::string many = file;
   std::fill_n(many.begin() + 8, 4, '\xff');
-  EXPECT_NE(refusal_of(many).find("number of links has value 4294967295"), std::string::npos) << refusal_of(many);
+  EXPECT_NE(refusal_of(many).find("number of sub-filters has value 4294967295"), std::string::npos) << refusal_of(many);
   EXPECT_NE(with([](auto& l) { l.capacity = 1'000'000; }), "") << "more keys than the bits are for";
   EXPECT_NE(with([](auto& l) { l.bits = std::uint64_t{1} << 58U; }), "");
 }
@@ -594,12 +595,12 @@ TEST(RedisBloom, ChecksWhatTheProductChecksOfCuckooFilters) {
   EXPECT_NE(with(8, 0, 8), "") << "no buckets";
   EXPECT_NE(with(8, 3, 8), "") << "no power of two";
   EXPECT_NE(with(8, std::uint64_t{1} << 57U, 8), "");
-  EXPECT_NE(with(24, 0, 8), "") << "no links";
+  EXPECT_NE(with(24, 0, 8), "") << "no sub-filters";
   EXPECT_NE(with(24, 65537, 8), "");
   EXPECT_NE(with(32, 0, 2), "") << "no slots";
   EXPECT_NE(with(32, 256, 2), "");
   EXPECT_NE(with(34, 0, 2), "") << "no iterations";
-  EXPECT_NE(with(36, 0, 2), "") << "several links that do not grow";
+  EXPECT_NE(with(36, 0, 2), "") << "several sub-filters that do not grow";
   EXPECT_NE(with(36, 3, 2), "") << "growth is no power of two";
   EXPECT_NE(refusal_of(good.substr(0, good.size() - 1)), "");
   EXPECT_NE(refusal_of(good + "x"), "");

@@ -65,7 +65,7 @@ TEST(RedisBloomWork, AnExpansionThatIsUsualStillGrows) {
   }
 }
 
-std::string cuckoo_bytes(std::uint64_t links, std::uint64_t slots, std::uint64_t removed,
+std::string cuckoo_bytes(std::uint64_t sub_filters, std::uint64_t slots, std::uint64_t removed,
                          const std::string& slots_of_all) {
   std::string file(38, '\0');
   const auto put = [&](std::size_t at, std::uint64_t value, std::size_t width) {
@@ -74,7 +74,7 @@ std::string cuckoo_bytes(std::uint64_t links, std::uint64_t slots, std::uint64_t
   put(0, slots_of_all.size(), 8);
   put(8, 1, 8);
   put(16, removed, 8);
-  put(24, links, 8);
+  put(24, sub_filters, 8);
   put(32, slots, 2);
   put(34, 20, 2);
   put(36, 1, 2);
@@ -82,13 +82,13 @@ std::string cuckoo_bytes(std::uint64_t links, std::uint64_t slots, std::uint64_t
 }
 
 TEST(RedisBloomWork, TidyingReadsABoundedNumberOfSlots) {
-  // Links of one bucket with 255 slots. The older ones are full but for the last few, so that each of the keys in the newer
+  // Sub-filters of one bucket with 255 slots. The older ones are full but for the last few, so that each of the keys in the newer
   // ones would be looked for a place in hundreds of full buckets.
-  constexpr std::uint64_t links = 1000;
+  constexpr std::uint64_t sub_filters = 1000;
   constexpr std::uint64_t slots = 255;
-  std::string all(links * slots, '\1');
+  std::string all(sub_filters * slots, '\1');
   std::fill(all.begin() + 600 * slots, all.begin() + 750 * slots, '\0');
-  const std::string file = cuckoo_bytes(links, slots, std::uint64_t{1} << 40U, all);
+  const std::string file = cuckoo_bytes(sub_filters, slots, std::uint64_t{1} << 40U, all);
   auto opened = open_text(file, {.from = "redisbloom", .in_memory = true});
   ASSERT_TRUE(opened) << describe(opened.error()).view();
   std::uint64_t digest = 0;
@@ -97,12 +97,12 @@ TEST(RedisBloomWork, TidyingReadsABoundedNumberOfSlots) {
   EXPECT_EQ(opened->filter.erase(std::span(&digest, 1)).value_or(0), 1U);
   const cuckoo_chain* chain = cuckoo_chain::in(opened->filter);
   ASSERT_NE(chain, nullptr);
-  EXPECT_LE(chain->tidy_steps(), chain->most_tidy_steps() + slots * links);
+  EXPECT_LE(chain->tidy_steps(), chain->most_tidy_steps() + slots * sub_filters);
   EXPECT_LE(chain->most_tidy_steps(), 20 * mebibyte + 256 * file.size());
   // No key is lost where it stops.
   std::vector<std::uint64_t> counts(1);
   ASSERT_TRUE(opened->filter.count(std::span(&digest, 1), counts));
-  EXPECT_EQ(counts[0], (links - 150) * slots - 1);
+  EXPECT_EQ(counts[0], (sub_filters - 150) * slots - 1);
 }
 
 TEST(RedisBloomWork, TheKeysOfACuckooFilterAreCountedAtLoad) {
@@ -123,11 +123,11 @@ TEST(RedisBloomWork, MoreLinksThanAnyRateAllowsAreRefused) {
   auto made = formats::make("redisbloom", {.keys = 1, .fpr = 0.01, .growth = 1});
   ASSERT_TRUE(made);
   const std::string one = saved(*made);
-  const auto chain_of = [&](std::uint32_t links) {
+  const auto chain_of = [&](std::uint32_t sub_filters) {
     std::string file = one.substr(0, 20);
-    std::memcpy(file.data() + 8, &links, 4);
-    for (std::uint32_t i = 0; i < links; ++i) file += one.substr(20, 53);
-    for (std::uint32_t i = 0; i < links; ++i) file += one.substr(73);
+    std::memcpy(file.data() + 8, &sub_filters, 4);
+    for (std::uint32_t i = 0; i < sub_filters; ++i) file += one.substr(20, 53);
+    for (std::uint32_t i = 0; i < sub_filters; ++i) file += one.substr(73);
     return open_text(file, {.from = "redisbloom"}).has_value();
   };
   EXPECT_TRUE(chain_of(1100));
@@ -156,12 +156,12 @@ void expect_bounded_work(const std::string& file) {
     std::vector<std::uint64_t> digests(keys.size());
     hasher::make(filter.hash())->digests(views_of(keys), digests);
     static_cast<void>(filter.erase(digests));
-    EXPECT_LE(chain->links().size(), std::max<std::size_t>(32, file.size()));
+    EXPECT_LE(chain->sub_filters().size(), std::max<std::size_t>(32, file.size()));
     EXPECT_LE(chain->tidy_steps(), chain->most_tidy_steps() + mebibyte);
     EXPECT_LE(chain->head().moves * chain->head().slots, 65535U * 255U);
     most += file.size() * 17;
   } else {
-    // At most the largest growth times what is there, with a link's smaller rate.
+    // At most the largest growth times what is there, with a sub-filter's smaller rate.
     most += std::uint64_t{32768} * file.size() * 64;
   }
   EXPECT_LE(memory.bytes, most);

@@ -105,12 +105,12 @@ auto with_keys(const any_filter& filter, const std::vector<std::string>& keys, F
   const auto views = views_of(keys);
   if (filter.digest_bits() == 256) {
     std::vector<digest256> digests(keys.size());
-    hash->digests_widest(views, digests);
+    hash->digests256(views, digests);
     return f(std::span<const digest256>(digests));
   }
   if (filter.digest_bits() == 128) {
     std::vector<digest128> digests(keys.size());
-    hash->digests_wide(views, digests);
+    hash->digests128(views, digests);
     return f(std::span<const digest128>(digests));
   }
   std::vector<std::uint64_t> digests(keys.size());

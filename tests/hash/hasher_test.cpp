@@ -81,8 +81,8 @@ TEST(Hasher, GivesTheDigestsOfEveryHashOfTheList) {
     for (const auto& key : some_keys()) {
       const std::uint64_t raw = concrete(key.data(), key.size());
       EXPECT_EQ(made->digest(key.data(), key.size()), hash::info.weak ? mix64(raw) : raw) << hash::info.name;
-      if constexpr (wide_hash_function<hash>) {
-        EXPECT_EQ(made->digest_wide(key.data(), key.size()), concrete.wide(key.data(), key.size()));
+      if constexpr (hash128_function<hash>) {
+        EXPECT_EQ(made->digest128_of(key.data(), key.size()), concrete.hash128(key.data(), key.size()));
       }
     }
   });
@@ -111,10 +111,10 @@ TEST(Hasher, BatchesEqualSingleDigests) {
     std::vector<std::uint64_t> digests(views.size());
     std::vector<digest128> wide(views.size());
     made->digests(views, digests);
-    made->digests_wide(views, wide);
+    made->digests128(views, wide);
     for (std::size_t i = 0; i < views.size(); ++i) {
       EXPECT_EQ(digests[i], made->digest(views[i].data(), views[i].size()));
-      EXPECT_EQ(wide[i], made->digest_wide(views[i].data(), views[i].size()));
+      EXPECT_EQ(wide[i], made->digest128_of(views[i].data(), views[i].size()));
     }
     std::vector<std::uint64_t> of_integers(integers.size());
     made->digests(integers, of_integers);
@@ -258,7 +258,7 @@ TEST(Hasher, OnlyIdentityIsParticularAboutKeySizes) {
 TEST(Hasher, HasWideDigestsExactlyWhereTheInfoSaysSo) {
   for_each_type(hash_list{}, [](auto tag) {
     using hash = typename decltype(tag)::type;
-    EXPECT_EQ(hash::info.bits == 128, wide_hash_function<hash>) << hash::info.name;
+    EXPECT_EQ(hash::info.bits == 128, hash128_function<hash>) << hash::info.name;
   });
 }
 

@@ -90,10 +90,10 @@ TEST(Key, WeakHashesAreFinished) {
 }
 
 TEST(Key, WideDigestsHashTheSameBytes) {
-  EXPECT_EQ(digest_wide_of(hash, "abc"), hash.wide("abc", 3));
-  EXPECT_EQ(digest_wide_of(hash, 5), hash.wide(little_endian_text(5).data(), 8));
+  EXPECT_EQ(digest128_of(hash, "abc"), hash.hash128("abc", 3));
+  EXPECT_EQ(digest128_of(hash, 5), hash.hash128(little_endian_text(5).data(), 8));
   const std::string bytes = encoding(std::pair(1, "x"));
-  EXPECT_EQ(digest_wide_of(hash, std::pair(1, "x")), hash.wide(bytes.data(), bytes.size()));
+  EXPECT_EQ(digest128_of(hash, std::pair(1, "x")), hash.hash128(bytes.data(), bytes.size()));
 }
 
 TEST(Key, PrehashedIsNotHashed) {
@@ -101,7 +101,7 @@ TEST(Key, PrehashedIsNotHashed) {
   EXPECT_EQ(digest_of(fnv1{}, prehashed{42}), 42U);
   const prehashed128 wide{.digest = {.low = 1, .high = 2}};
   EXPECT_EQ(digest_of(hash, wide), 1U);
-  EXPECT_EQ(digest_wide_of(hash, wide), (digest128{.low = 1, .high = 2}));
+  EXPECT_EQ(digest128_of(hash, wide), (digest128{.low = 1, .high = 2}));
 }
 
 TEST(Key, IdentityGivesTheIntegerItself) {
@@ -115,8 +115,8 @@ TEST(Key, AHasherAgreesWithTheHashItself) {
   EXPECT_EQ(digest_of(chosen, -7), digest_of(hash, -7));
   EXPECT_EQ(digest_of(chosen, std::tuple(1, "two", std::pair(3, "four"))),
             digest_of(hash, std::tuple(1, "two", std::pair(3, "four"))));
-  EXPECT_EQ(digest_wide_of(chosen, shop::order{.customer = 1, .item = "x"}),
-            digest_wide_of(hash, shop::order{.customer = 1, .item = "x"}));
+  EXPECT_EQ(digest128_of(chosen, shop::order{.customer = 1, .item = "x"}),
+            digest128_of(hash, shop::order{.customer = 1, .item = "x"}));
   EXPECT_EQ(digest_of(hasher::of(fnv1{}), "abc"), digest_of(fnv1{}, "abc"));
 }
 
@@ -182,7 +182,7 @@ TEST(Funnel, IsEncodedAsATuple) {
 }
 
 std::string wide_digest_text(const std::string& bytes) {
-  const auto digest = hash.wide(bytes.data(), bytes.size());
+  const auto digest = hash.hash128(bytes.data(), bytes.size());
   return little_endian_text(digest.low) + little_endian_text(digest.high);
 }
 

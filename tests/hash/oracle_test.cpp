@@ -21,7 +21,7 @@ TEST(Xxh3, MatchesLibxxhash) {
     for (const auto seed : seeds) {
       ASSERT_EQ(xxh3{.seed = seed}(bytes, size), bloomery_test::library_xxh3(bytes, size, seed)) << size;
       const auto [low, high] = bloomery_test::library_xxh3_128(bytes, size, seed);
-      ASSERT_EQ(xxh3{.seed = seed}.wide(bytes, size), (digest128{.low = low, .high = high})) << size;
+      ASSERT_EQ(xxh3{.seed = seed}.hash128(bytes, size), (digest128{.low = low, .high = high})) << size;
     }
   });
 }
@@ -41,7 +41,7 @@ TEST(Murmur3, X64MatchesLibmurmurhash) {
       std::array<std::uint64_t, 2> expected{};
       lmmh_x64_128(bytes, static_cast<unsigned>(size), seed32, expected.data());
       const murmur3_x64_128 hash{.seed = seed32};
-      ASSERT_EQ(hash.wide(bytes, size), (digest128{.low = expected[0], .high = expected[1]})) << size;
+      ASSERT_EQ(hash.hash128(bytes, size), (digest128{.low = expected[0], .high = expected[1]})) << size;
       ASSERT_EQ(hash(bytes, size), expected[0]) << size;
     }
   });
@@ -139,8 +139,8 @@ TEST(Hashes, TakeANullPointerForTheEmptyKey) {
   for_each_type(hash_list{}, [](auto tag) {
     using hash = typename decltype(tag)::type;
     EXPECT_EQ(hash{}(nullptr, 0), hash{}("x", 0)) << hash::info.name;
-    if constexpr (wide_hash_function<hash>) {
-      EXPECT_EQ(hash{}.wide(nullptr, 0), hash{}.wide("x", 0)) << hash::info.name;
+    if constexpr (hash128_function<hash>) {
+      EXPECT_EQ(hash{}.hash128(nullptr, 0), hash{}.hash128("x", 0)) << hash::info.name;
     }
   });
 }

@@ -179,11 +179,11 @@ TEST(Murmur2, HasTheValuesOfAnotherImplementation) {
 
 TEST(PairedMurmur, SeedsTheSecondHashWithTheFirst) {
   constexpr std::string_view key = "some key";
-  const digest128 wide = paired_murmur64a{}.wide(key.data(), key.size());
+  const digest128 wide = paired_murmur64a{}.hash128(key.data(), key.size());
   EXPECT_EQ(wide.low, (murmur64a{.seed = 0xc6a4a7935bd1e995ULL}(key.data(), key.size())));
   EXPECT_EQ(wide.high, murmur64a{.seed = wide.low}(key.data(), key.size()));
   EXPECT_EQ(paired_murmur64a{}(key.data(), key.size()), wide.low);
-  const digest128 narrow = paired_murmur2{}.wide(key.data(), key.size());
+  const digest128 narrow = paired_murmur2{}.hash128(key.data(), key.size());
   EXPECT_EQ(narrow.low, murmur2_32(key.data(), key.size(), 0x9747b28cU));
   EXPECT_EQ(narrow.high, murmur2_32(key.data(), key.size(), static_cast<std::uint32_t>(narrow.low)));
 }

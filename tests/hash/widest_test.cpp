@@ -18,10 +18,10 @@ TEST(Widest, AreTheHashOfTheKeyAndOfTheKeyWithOneByteMore) {
     const std::string longer = key + '\x01';
     for (const std::uint32_t seed : {0U, 1U, 0xffffffffU}) {
       const murmur3_x64_128 hash{.seed = seed};
-      const digest128 first = hash.wide(key.data(), key.size());
-      const digest128 second = hash.wide(longer.data(), longer.size());
+      const digest128 first = hash.hash128(key.data(), key.size());
+      const digest128 second = hash.hash128(longer.data(), longer.size());
       const digest256 expected{{first.low, first.high, second.low, second.high}};
-      ASSERT_EQ(hash.widest(key.data(), key.size()), expected) << size << " bytes, seed " << seed;
+      ASSERT_EQ(hash.hash256(key.data(), key.size()), expected) << size << " bytes, seed " << seed;
     }
   }
 }
@@ -30,9 +30,9 @@ TEST(Widest, ComeInBatchesFromAHashChosenAtRunTime) {
   const std::vector<std::string_view> keys = {"", "a", "fifteen bytes..", "sixteen bytes...", "seventeen bytes.."};
   std::vector<digest256> all(keys.size());
   const murmur3_x64_128 hash{.seed = 7};
-  hasher::of(hash).digests_widest(keys, all);
+  hasher::of(hash).digests256(keys, all);
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(all[i], hash.widest(keys[i].data(), keys[i].size())) << keys[i];
+    EXPECT_EQ(all[i], hash.hash256(keys[i].data(), keys[i].size())) << keys[i];
   }
 }
 
@@ -44,8 +44,8 @@ TEST(Widest, OfOtherHashesBeginWithTheirWideDigest) {
     ASSERT_TRUE(hash);
     std::vector<digest256> widest(keys.size());
     std::vector<digest128> wide(keys.size());
-    hash->digests_widest(keys, widest);
-    hash->digests_wide(keys, wide);
+    hash->digests256(keys, widest);
+    hash->digests128(keys, wide);
     for (std::size_t i = 0; i < keys.size(); ++i) {
       EXPECT_EQ((digest128{widest[i].word[0], widest[i].word[1]}), wide[i]) << name;
       EXPECT_NE(widest[i].word[2], widest[i].word[3]) << name;

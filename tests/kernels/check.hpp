@@ -49,7 +49,7 @@ struct batch_answers {
       : words(blocks * Layout::words), mask((asked + 63) / 64, ~std::uint64_t{0}) {
     const blocked_view view{words.data(), blocks, hashes};
     changed = blocked_insert_many<Layout>(words.data(), view, inserted, next, level);
-    blocked_ask<Layout>(view, asked, next, mask.data(), level);
+    blocked_contains_batch<Layout>(view, asked, next, mask.data(), level);
   }
   bool operator==(const batch_answers&) const = default;
 };
@@ -64,7 +64,7 @@ std::string batch_difference(isa level, unsigned hashes) {
   for (const std::uint64_t blocks : {1ULL, 3ULL, 1000ULL}) {
     for (const std::size_t count : {0U, 1U, 3U, 4U, 63U, 64U, 65U, 127U, 128U, 1000U}) {
       const auto digests = random_digests(count + 70, 1);
-      const given_digests next{digests.data()};
+      const ready_digests next{digests.data()};
       const batch_answers<Layout> expected(next, count, digests.size(), blocks, hashes, isa::scalar);
       const batch_answers<Layout> found(next, count, digests.size(), blocks, hashes, level);
       if (!(found == expected)) {
@@ -103,7 +103,7 @@ std::string hashing_difference(isa level, const std::vector<Key>& keys) {
   std::vector<std::uint64_t> digests;
   for (const Key& key : keys) digests.push_back(digest_of(hash, key));
   digest_source<xxh3, Key> next{hash, keys};
-  const given_digests given{digests.data()};
+  const ready_digests given{digests.data()};
   const batch_answers<split64> expected(given, keys.size() / 2, keys.size(), 50, 7, isa::scalar);
   const batch_answers<split64> found(next, keys.size() / 2, keys.size(), 50, 7, level);
   return found == expected ? std::string() : description("batches with hashing", level, 64, 7);
@@ -129,7 +129,7 @@ std::string split_difference(isa level, const Next& next, const std::vector<std:
 }
 inline std::string split_difference(isa level) {
   const auto keys = random_digests(80, 3);
-  std::string difference = split_difference(level, given_digests{keys.data()}, keys);
+  std::string difference = split_difference(level, ready_digests{keys.data()}, keys);
   const aes2 hash{5};
   std::vector<std::uint64_t> digests;
   for (const std::uint64_t key : keys) digests.push_back(digest_of(hash, key));
@@ -165,7 +165,7 @@ inline std::string window_difference(isa level, unsigned hashes, unsigned slots)
     for (auto& digest : digests) digest = random() % 2 == 0 ? mix64(random() % 500) : digest;
     std::vector<std::uint64_t> expected_mask((digests.size() + 63) / 64);
     std::vector<std::uint64_t> mask(expected_mask.size(), ~std::uint64_t{0});
-    const given_digests given{digests.data()};
+    const ready_digests given{digests.data()};
     one.ask(scalar_view, digests.size(), digest_feed(given), expected_mask.data());
     other.ask(found_view, digests.size(), digest_feed(given), mask.data());
     same &= mask == expected_mask;
@@ -187,10 +187,10 @@ std::string cuckoo_difference(isa level, unsigned slot_bits, unsigned slots) {
   for (const std::uint64_t digest : random_digests(333, slots)) digests.push_back(digest);
   std::vector<std::uint64_t> expected((digests.size() + 63) / 64);
   std::vector<std::uint64_t> mask(expected.size(), ~std::uint64_t{0});
-  const given_digests given{digests.data()};
+  const ready_digests given{digests.data()};
   const cuckoo_table<std::uint64_t, Form, Whole>& asked = table;
-  cuckoo_ask_with(isa::scalar, asked, digests.size(), digest_feed(given), expected.data());
-  cuckoo_ask_with(level, asked, digests.size(), digest_feed(given), mask.data());
+  cuckoo_contains_batch_with(isa::scalar, asked, digests.size(), digest_feed(given), expected.data());
+  cuckoo_contains_batch_with(level, asked, digests.size(), digest_feed(given), mask.data());
   return mask == expected ? std::string() : description("slots of the cuckoo filter", level, slot_bits, slots);
 }
 
@@ -199,7 +199,7 @@ std::string cuckoo_difference(isa level, unsigned slot_bits, unsigned slots) {
 inline std::string ribbon_difference(isa level, unsigned columns, bool wide) {
   constexpr std::uint64_t blocks = 20;
   for (const bool zeros : {false, true}) {
-    std::vector<std::uint64_t> words(2 * blocks * (columns + 1) + ribbon_words_beyond);
+    std::vector<std::uint64_t> words(2 * blocks * (columns + 1) + ribbon_overflow_words);
     if (!zeros) words = random_digests(words.size(), columns);
     std::vector<std::byte> thresholds(2 * blocks * ribbon_width / 1024 + 1);
     thresholds[0] = std::byte{0x9c};
@@ -216,7 +216,7 @@ inline std::string ribbon_difference(isa level, unsigned columns, bool wide) {
     const auto digests = random_digests(1000, 3);
     std::vector<std::uint64_t> expected((digests.size() + 63) / 64);
     std::vector<std::uint64_t> mask(expected.size(), ~std::uint64_t{0});
-    const given_digests given{digests.data()};
+    const ready_digests given{digests.data()};
     const unsigned widest = columns + (wide ? 1U : 0U);
     const auto scalar = ribbon_functions::of(isa::scalar, widest);
     const auto other = ribbon_functions::of(level, widest);
@@ -261,8 +261,8 @@ std::string fuse_difference(isa level, unsigned segment_bits, unsigned shard_bit
   for (const std::size_t count : {1U, 63U, 64U, 65U, 1000U}) {
     const auto digests = random_digests(count, shard_bits);
     std::vector<std::uint64_t> mask((count + 63) / 64, ~std::uint64_t{0});
-    const given_digests given{digests.data()};
-    fuse_ask_with(level, table, count, digest_feed(given), mask.data());
+    const ready_digests given{digests.data()};
+    fuse_contains_batch_with(level, table, count, digest_feed(given), mask.data());
     for (std::size_t i = 0; i < count; ++i) {
       same &= table.contains(digests[i]) == ((mask[i / 64] >> (i % 64) & 1U) != 0);
     }

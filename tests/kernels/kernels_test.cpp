@@ -26,7 +26,7 @@ TEST(BlockedKernels, EveryInstructionSetGivesTheSameBitsAndAnswers) {
 TEST(BlockedKernels, BatchesAnswerAsTheScalarCodeDoesForSingleKeys) {
   const auto digests = random_digests(1000, 4);
   for (unsigned hashes = 1; hashes <= 16; ++hashes) {
-    const batch_answers<split64> batch(given_digests{digests.data()}, 500, 1000, 100, hashes, isa::scalar);
+    const batch_answers<split64> batch(ready_digests{digests.data()}, 500, 1000, 100, hashes, isa::scalar);
     for (std::size_t i = 0; i < digests.size(); ++i) {
       ASSERT_EQ((batch.mask[i / 64] >> (i % 64)) & 1U,
                 blocked_contains<split64>({batch.words.data(), 100, hashes}, digests[i]) ? 1U : 0U);
@@ -52,7 +52,8 @@ TEST(BlockedKernels, MaskBitsPastTheLastAnswerAreZero) {
   const auto queries = random_digests(70, 3);
   for (const isa level : runnable()) {
     std::vector<std::uint64_t> mask(2, ~std::uint64_t{0});
-    blocked_ask<split64>({words.data(), 1, 8}, queries.size(), given_digests{queries.data()}, mask.data(), level);
+    blocked_contains_batch<split64>({words.data(), 1, 8}, queries.size(), ready_digests{queries.data()}, mask.data(),
+                                    level);
     EXPECT_EQ(mask[0], ~std::uint64_t{0});
     EXPECT_EQ(mask[1], 63U);
   }

@@ -39,22 +39,22 @@ TEST(Bloom, BatchesAnswerAsSingleKeysDoForEveryNumberOfProbes) {
   for (const std::uint64_t bits : {std::uint64_t{40'000}, std::uint64_t{40'000'000}}) {
     for (unsigned hashes = 1; hashes <= 16; ++hashes) {
       for (const bool wide : {false, true}) {
-        auto filter = bloom::make({.keys = 1000, .bits = bits, .hashes = hashes, .wide_digests = wide});
+        auto filter = bloom::make({.keys = 1000, .bits = bits, .hashes = hashes, .takes_digest128 = wide});
         ASSERT_TRUE(filter);
         std::vector<std::uint64_t> narrow_digests;
-        std::vector<digest128> wide_digests;
+        std::vector<digest128> takes_digest128;
         for (std::uint64_t i = 0; i < 1000; ++i) {
           narrow_digests.push_back(mix64(i));
-          wide_digests.push_back({mix64(i), mix64(i + 1'000'000)});
+          takes_digest128.push_back({mix64(i), mix64(i + 1'000'000)});
           // Every third key, so that answers differ from one to the next.
           if (i % 3 != 0) continue;
-          wide ? filter->insert(wide_digests.back()) : filter->insert(narrow_digests.back());
+          wide ? filter->insert(takes_digest128.back()) : filter->insert(narrow_digests.back());
         }
         std::vector<std::uint64_t> mask(mask_words(1000), ~std::uint64_t{0});
-        wide ? filter->may_contain_batch(std::span<const digest128>(wide_digests), mask)
+        wide ? filter->may_contain_batch(std::span<const digest128>(takes_digest128), mask)
              : filter->may_contain_batch(std::span<const std::uint64_t>(narrow_digests), mask);
         for (std::uint64_t i = 0; i < 1000; ++i) {
-          const bool one = wide ? filter->may_contain(wide_digests[i]) : filter->may_contain(narrow_digests[i]);
+          const bool one = wide ? filter->may_contain(takes_digest128[i]) : filter->may_contain(narrow_digests[i]);
           ASSERT_EQ(mask[i / 64] >> (i % 64) & 1U, one ? 1U : 0U)
               << hashes << " probes, " << bits << " bits, key " << i;
           ASSERT_TRUE(one || i % 3 != 0);

@@ -118,7 +118,7 @@ TEST(Cascade, EmptyListsTakeNoSpace) {
   EXPECT_EQ(nothing.memory_bytes(), 0U);
   EXPECT_FALSE(nothing.may_contain(7));
   EXPECT_EQ(nothing.fpr_now(), 0.0);
-  EXPECT_EQ(nothing.promised_fpr(), 0.5);
+  EXPECT_EQ(nothing.target_fpr(), 0.5);
   EXPECT_EQ(nothing.fill(), 0.0);
   const cascade none_in = built(lists::random(1, 0, 1000));
   EXPECT_EQ(none_in.memory_bytes(), 0U);
@@ -147,14 +147,14 @@ TEST(Cascade, KeysOfNeitherListGetAYesAsOftenAsItSays) {
            {20'000, 20'000, 0.5}, {10'000, 800'000, 1.0 / 128}, {800'000, 10'000, 1 - 1.0 / 128}}) {
     const cascade filter = built(lists::random(in, in, out));
     EXPECT_EQ(filter.fpr_now(), expected);
-    EXPECT_EQ(filter.promised_fpr(), filter.fpr_now());
+    EXPECT_EQ(filter.target_fpr(), filter.fpr_now());
     check(filter);
   }
   for (const double fpr : {0.9, 0.5, 0.3, 0.1, 0.01, 0.001, 1e-5}) {
     for (const std::size_t out : {0U, 20'000U, 400'000U}) {
       const cascade filter = built(lists::random(out, 20'000, out), {.fpr = fpr});
       EXPECT_LE(filter.fpr_now(), fpr) << out;
-      EXPECT_EQ(filter.promised_fpr(), fpr);
+      EXPECT_EQ(filter.target_fpr(), fpr);
       EXPECT_FALSE(filter.geometry().reversed);
       // Lower only where that makes it smaller.
       if (out == 0 && fpr <= 0.25) {

@@ -86,13 +86,14 @@ TEST(Counting, BatchesOverLinesGiveTheCountersOfSingleKeysWithEveryInstructionSe
         if (!has_isa(level)) continue;
         std::vector<std::uint64_t> words(std::size_t{11} * 8);
         const kernels::counting_view view{words.data(), 11, hashes};
-        const kernels::given_digests given{keys.data()};
+        const kernels::ready_digests given{keys.data()};
         EXPECT_EQ(kernels::counting_insert_lines(words.data(), view, count, given, level), inserted);
         const auto bytes = std::as_bytes(std::span(words));
         ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), single->payload().begin(), single->payload().end()))
             << isa_name(level) << " k " << hashes << " keys " << count;
         std::vector<std::uint64_t> mask(mask_words(queries.size()), ~std::uint64_t{0});
-        kernels::counting_ask_lines(view, queries.size(), kernels::given_digests{queries.data()}, mask.data(), level);
+        kernels::counting_contains_lines(view, queries.size(), kernels::ready_digests{queries.data()}, mask.data(),
+                                         level);
         for (std::size_t i = 0; i < queries.size(); ++i) {
           ASSERT_EQ(mask[i / 64] >> (i % 64) & 1U, single->may_contain(queries[i]) ? 1U : 0U) << isa_name(level);
         }

@@ -36,29 +36,31 @@ const std::vector<golden_case> cases = {
 
 std::string layout_of(const golden_case& each) { return "redis:" + std::to_string(each.slots); }
 
-// RedisBloom's chain over links of the layout: a free slot in any link, the newest first; else moves in the newest; else a
-// new link.
+// RedisBloom's chain over sub-filters of the layout: a free slot in any sub-filter, the newest first; else moves in the newest; else a
+// new sub-filter.
 struct chain {
   unsigned slots;
   std::uint64_t buckets;
   std::uint64_t growth;
-  std::deque<std::vector<std::byte>> links{};
+  std::deque<std::vector<std::byte>> sub_filters{};
 
-  [[nodiscard]] redis_editor editor(std::size_t link) {
-    const std::uint64_t of_link = links[link].size() / slots;
-    return {links[link].data(),
-            {.buckets = of_link, .slot_bits = 8, .slots = slots, .form = kernels::cuckoo_form::redis}};
+  [[nodiscard]] redis_editor editor(std::size_t sub_filter) {
+    const std::uint64_t of_sub_filter = sub_filters[sub_filter].size() / slots;
+    return {sub_filters[sub_filter].data(),
+            {.buckets = of_sub_filter, .slot_bits = 8, .slots = slots, .form = kernels::cuckoo_form::redis}};
   }
-  void add_link() { links.emplace_back(links.empty() ? buckets * slots : links.back().size() * growth); }
+  void add_sub_filter() {
+    sub_filters.emplace_back(sub_filters.empty() ? buckets * slots : sub_filters.back().size() * growth);
+  }
   void insert(std::uint64_t digest) {
-    for (std::size_t link = links.size(); link-- > 0;) {
-      if (editor(link).put_where_free(editor(link).key(digest))) return;
+    for (std::size_t sub_filter = sub_filters.size(); sub_filter-- > 0;) {
+      if (editor(sub_filter).put_where_free(editor(sub_filter).key(digest))) return;
     }
-    const redis_editor newest = editor(links.size() - 1);
-    const auto before = links.back();
+    const redis_editor newest = editor(sub_filters.size() - 1);
+    const auto before = sub_filters.back();
     if (newest.put_by_moves(newest.key(digest))) return;
-    EXPECT_EQ(links.back(), before) << "moves that find no room are undone";
-    add_link();
+    EXPECT_EQ(sub_filters.back(), before) << "moves that find no room are undone";
+    add_sub_filter();
     insert(digest);
   }
 };
@@ -69,26 +71,27 @@ TEST(CuckooRedis, HasTheBytesThatRedisBloomWrote) {
     const auto sized = sizing::size_cuckoo({.keys = each.capacity, .fpr = 0.05}, layout_of(each));
     ASSERT_TRUE(sized);
     chain made{.slots = each.slots, .buckets = sized->geometry.buckets, .growth = each.growth};
-    made.add_link();
+    made.add_sub_filter();
     for (const std::uint64_t digest : golden_digests(each.keys)) made.insert(digest);
     std::string bytes;
-    for (const auto& link : made.links) bytes.append(reinterpret_cast<const char*>(link.data()), link.size());
-    EXPECT_EQ(bytes, dumped_bits(each.name, made.links.size()));
-    // The header: items, buckets of the first link, deletes, links.
+    for (const auto& sub_filter : made.sub_filters)
+      bytes.append(reinterpret_cast<const char*>(sub_filter.data()), sub_filter.size());
+    EXPECT_EQ(bytes, dumped_bits(each.name, made.sub_filters.size()));
+    // The header: items, buckets of the first sub-filter, deletes, sub-filters.
     const std::string header = read_text(golden_dir + each.name + ".chunk0_iter1.bin");
     ASSERT_EQ(header.size(), 38U);
     byte_reader from(std::as_bytes(std::span(header)));
     EXPECT_EQ(from.read<std::uint64_t>(), each.keys);
     EXPECT_EQ(from.read<std::uint64_t>(), made.buckets);
     EXPECT_EQ(from.read<std::uint64_t>(), 0U);
-    EXPECT_EQ(from.read<std::uint64_t>(), made.links.size());
+    EXPECT_EQ(from.read<std::uint64_t>(), made.sub_filters.size());
     // And its answers.
     for (const auto& row : read_table(golden_dir + each.name + ".probes.tsv")) {
       const std::string key = key_of_hex(row[0]);
       const std::uint64_t digest = murmur64a{0}(key.data(), key.size());
       bool found = false;
-      for (std::size_t link = 0; link < made.links.size(); ++link) {
-        found |= made.editor(link).contains(made.editor(link).key(digest));
+      for (std::size_t sub_filter = 0; sub_filter < made.sub_filters.size(); ++sub_filter) {
+        found |= made.editor(sub_filter).contains(made.editor(sub_filter).key(digest));
       }
       EXPECT_EQ(found, row[1] == "1") << row[0];
     }

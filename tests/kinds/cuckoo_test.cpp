@@ -357,10 +357,10 @@ TEST(Cuckoo, BatchesAnswerAsSingleLookUpsDoWithEveryInstructionSet) {
         for (const isa level : all_isas) {
           if (!has_isa(level)) continue;
           std::vector<std::uint64_t> mask(mask_words(count) + 1, ~std::uint64_t{0});
-          const kernels::given_digests given{digests.data()};
+          const kernels::ready_digests given{digests.data()};
           detail::with_cuckoo<kernels::cuckoo_table>(
               detail::cuckoo_code_of(geometry), bytes, geometry, [&](const auto& table) {
-                kernels::cuckoo_ask_with(level, table, count, kernels::digest_feed(given), mask.data());
+                kernels::cuckoo_contains_batch_with(level, table, count, kernels::digest_feed(given), mask.data());
               });
           for (std::size_t i = 0; i < count; ++i) {
             ASSERT_EQ(mask[i / 64] >> (i % 64) & 1U, filter.may_contain(digests[i]) ? 1U : 0U)

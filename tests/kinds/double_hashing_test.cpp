@@ -16,17 +16,17 @@ struct two_rates {
   double reported = 0;  // the mean of fpr_now
 };
 
-two_rates rates_of_links(std::uint64_t keys, double rate, unsigned filters, std::uint64_t queries) {
+two_rates fprs_of_sub_filters(std::uint64_t keys, double rate, unsigned filters, std::uint64_t queries) {
   two_rates out;
   std::uint64_t next = std::uint64_t{1} << 40U;
   std::uint64_t positives = 0;
   for (unsigned i = 0; i < filters; ++i) {
-    auto link = redis_link::make({.keys = keys, .fpr = rate});
-    EXPECT_TRUE(link);
-    for (std::uint64_t key = 0; key < keys; ++key) link->insert(wide_digest(next++));
-    out.reported += link->fpr_now() / filters;
+    auto sub_filter = redis_sub_filter::make({.keys = keys, .fpr = rate});
+    EXPECT_TRUE(sub_filter);
+    for (std::uint64_t key = 0; key < keys; ++key) sub_filter->insert(wide_digest(next++));
+    out.reported += sub_filter->fpr_now() / filters;
     for (std::uint64_t query = 0; query < queries / filters; ++query) {
-      positives += link->may_contain(wide_digest(next++)) ? 1U : 0U;
+      positives += sub_filter->may_contain(wide_digest(next++)) ? 1U : 0U;
     }
   }
   out.measured = static_cast<double>(positives) / static_cast<double>(queries / filters * filters);
@@ -34,22 +34,23 @@ two_rates rates_of_links(std::uint64_t keys, double rate, unsigned filters, std:
 }
 
 TEST(DoubleHashing, TheFormulaIsWhatLinksOfRedisBloomDeliver) {
-  struct small_link {
+  struct small_sub_filter {
     std::uint64_t keys;
     double rate;
     std::uint64_t bits;
   };
   // The second is a power of two, the third and the last have few odd factors.
-  for (const small_link& each : {small_link{10, 0.005, 128}, small_link{30, 0.0005, 512}, small_link{30, 0.005, 384},
-                                 small_link{100, 0.005, 1152}, small_link{100, 0.0005, 1600},
-                                 small_link{100, 0.00005, 2112}, small_link{50, 0.000005, 1280}}) {
+  for (const small_sub_filter& each :
+       {small_sub_filter{10, 0.005, 128}, small_sub_filter{30, 0.0005, 512}, small_sub_filter{30, 0.005, 384},
+        small_sub_filter{100, 0.005, 1152}, small_sub_filter{100, 0.0005, 1600}, small_sub_filter{100, 0.00005, 2112},
+        small_sub_filter{50, 0.000005, 1280}}) {
     SCOPED_TRACE(each.bits);
-    const auto size = redis_link::size_for(each.keys, each.rate);
+    const auto size = redis_sub_filter::size_for(each.keys, each.rate);
     ASSERT_TRUE(size);
     ASSERT_EQ(size->bits, each.bits);
-    const double expected = redis_link::expected_fpr(each.keys, *size);
+    const double expected = redis_sub_filter::expected_fpr(each.keys, *size);
     const std::uint64_t queries = expected > 1e-3 ? 1'000'000 : 4'000'000;
-    const two_rates found = rates_of_links(each.keys, each.rate, 100, queries);
+    const two_rates found = fprs_of_sub_filters(each.keys, each.rate, 100, queries);
     EXPECT_LT(found.measured, 1.25 * expected);
     EXPECT_GT(found.measured, 0.8 * expected);
     EXPECT_LT(found.measured, 1.25 * found.reported);
@@ -60,9 +61,9 @@ TEST(DoubleHashing, TheFormulaIsWhatLinksOfRedisBloomDeliver) {
 TEST(DoubleHashing, VanishesAsFiltersGrow) {
   double last = 10;
   for (const std::uint64_t keys : {100U, 1000U, 10'000U, 100'000U, 1'000'000U}) {
-    const auto size = redis_link::size_for(keys, 0.0001);
+    const auto size = redis_sub_filter::size_for(keys, 0.0001);
     ASSERT_TRUE(size);
-    const double over = redis_link::expected_fpr(keys, *size) /
+    const double over = redis_sub_filter::expected_fpr(keys, *size) /
                         sizing::classic_fpr(keys, size->bits, static_cast<unsigned>(size->hashes));
     EXPECT_LT(over, last);
     EXPECT_GE(over, 0.999);
@@ -98,12 +99,12 @@ TEST(DoubleHashing, ChainsOfAHundredKeysReportWhatTheyDeliver) {
   scalable filter = make_scalable({.keys = 100, .fpr = promise, .layout = "redis"});
   std::uint64_t next = 0;
   while (filter.keys().keys < 100) filter.insert(wide_digest(next++));
-  EXPECT_EQ(filter.links(), 1U);
-  EXPECT_EQ(filter.promised_fpr(), promise) << "RedisBloom's sizes follow from it";
+  EXPECT_EQ(filter.sub_filters(), 1U);
+  EXPECT_EQ(filter.target_fpr(), promise) << "RedisBloom's sizes follow from it";
   EXPECT_NEAR(filter.fpr_now(), plan->fpr, 0.15 * plan->fpr);
   EXPECT_NEAR(filter.delivered_fpr(), plan->fpr, 1e-9);
-  // With another link there are two rates to add up.
-  while (filter.links() < 2) filter.insert(wide_digest(next++));
+  // With another sub-filter there are two rates to add up.
+  while (filter.sub_filters() < 2) filter.insert(wide_digest(next++));
   EXPECT_GT(filter.delivered_fpr(), plan->fpr);
 }
 

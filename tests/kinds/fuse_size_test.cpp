@@ -18,7 +18,7 @@ TEST(Fuse, TheRateIsTwoToTheMinusWidthWithAnyNumberOfKeys) {
     for (const std::size_t count : {1U, 3U, 50U, 3000U, 200'000U}) {
       const fuse filter = build(layout, random_digests(count, count));
       const double promised = std::ldexp(1.0, -static_cast<int>(filter.geometry().cell_bits));
-      EXPECT_EQ(filter.promised_fpr(), promised);
+      EXPECT_EQ(filter.target_fpr(), promised);
       EXPECT_EQ(filter.fpr_now(), promised);
       const std::uint64_t queries = filter.geometry().cell_bits == 8 ? 1'000'000 : 4'000'000;
       const std::uint64_t positives = positives_of(filter, count, queries);
@@ -48,7 +48,7 @@ TEST(Fuse, APlanIsWhatIsBuilt) {
       const auto plan = fuse::plan({.keys = count, .fpr = 0.5}, layout);
       ASSERT_TRUE(plan);
       EXPECT_EQ(plan->keys, count);
-      EXPECT_EQ(plan->fpr, filter.promised_fpr());
+      EXPECT_EQ(plan->fpr, filter.target_fpr());
       EXPECT_EQ(plan->bits, filter.geometry().cells() * filter.geometry().cell_bits);
       EXPECT_EQ(plan->lines, filter.geometry().wise);
       EXPECT_EQ(plan->hashes, 0U);
@@ -73,7 +73,7 @@ TEST(Fuse, TheWidthFollowsFromTheRate) {
     const auto plan = fuse::plan({.keys = 100'000, .fpr = asked});
     ASSERT_TRUE(plan);
     EXPECT_EQ(plan->fpr, promised) << asked;
-    EXPECT_EQ(build({.fpr = asked}, random_digests(1, 1000)).promised_fpr(), promised) << asked;
+    EXPECT_EQ(build({.fpr = asked}, random_digests(1, 1000)).target_fpr(), promised) << asked;
   }
   EXPECT_EQ(fuse::plan({.keys = 1000, .fpr = 1e-10}).error().code, errc::cannot_reach_fpr);
   EXPECT_EQ(fuse::plan({.keys = 1000, .fpr = 0.001}, "wise3:8").error().code, errc::unsupported);
@@ -107,11 +107,11 @@ TEST(Fuse, ASizeIsNotPassed) {
     EXPECT_LE(plan->memory_bytes, bytes);
     const fuse filter = build({.memory_bytes = bytes}, digests);
     EXPECT_LE(filter.memory_bytes(), bytes);
-    EXPECT_EQ(filter.promised_fpr(), plan->fpr);
+    EXPECT_EQ(filter.target_fpr(), plan->fpr);
   }
   EXPECT_EQ(fuse::plan({.keys = 10'000, .memory_bytes = 60'000})->fpr, 0x1p-32);
   EXPECT_EQ(fuse::plan({.keys = 10'000, .bits_per_key = 11.0})->fpr, 0x1p-8);
-  EXPECT_EQ(build({.keys = 10'000, .bits_per_key = 21.0}, digests).promised_fpr(), 0x1p-16);
+  EXPECT_EQ(build({.keys = 10'000, .bits_per_key = 21.0}, digests).target_fpr(), 0x1p-16);
   const auto refused = try_build({.memory_bytes = 5000}, digests);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, errc::bad_memory);

@@ -341,7 +341,7 @@ TEST(Fuse, AFilterOfItHashesKeysOfAnySort) {
   const auto of_numbers = filter<fuse>::build(std::span<const std::uint64_t>(numbers), {.fpr = 0.001});
   ASSERT_TRUE(of_names && of_numbers);
   EXPECT_EQ(of_names->kind().keys().keys, 4000U);
-  EXPECT_EQ(of_numbers->kind().promised_fpr(), 0x1p-16);
+  EXPECT_EQ(of_numbers->kind().target_fpr(), 0x1p-16);
   for (const auto& name : names) ASSERT_TRUE(of_names->may_contain(name));
   std::vector<std::uint64_t> asked(6400);
   for (std::uint64_t i = 0; i < asked.size(); ++i) asked[i] = i * 2;

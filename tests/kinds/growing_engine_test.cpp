@@ -270,8 +270,8 @@ void expect_answers_of_the_definition(const growing_state& state, const std::vec
   for (const isa level : all_isas) {
     if (!has_isa(level)) continue;
     std::vector<std::uint64_t> mask(expected.size());
-    kernels::growing_ask_with<Slots>(level, state.pages.view(), asked.size(), kernels::digest_feed(next), mask.data(),
-                                     growing_engine<Slots>::beyond());
+    kernels::growing_contains_batch_with<Slots>(level, state.pages.view(), asked.size(), kernels::digest_feed(next),
+                                                mask.data(), growing_engine<Slots>::beyond());
     EXPECT_EQ(mask, expected) << isa_name(level);
     const auto ask_one = kernels::growing_single<Slots>::of(level);
     for (std::size_t i = 0; i < asked.size(); ++i) {

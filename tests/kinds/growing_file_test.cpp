@@ -92,7 +92,7 @@ TEST(GrowingFile, WithAsManyCopiesAsCanBeCountedTakesMoreAndIsLoadedAgain) {
   }
   const auto copy = often->clone();
   ASSERT_TRUE(copy);
-  ASSERT_TRUE(often->merge(*copy, merge_rate::any));
+  ASSERT_TRUE(often->merge(*copy, merge_fpr::any));
   for (std::uint64_t i = 0; i < 100; ++i) EXPECT_TRUE(often->may_contain(key(1000 + i)));
   EXPECT_LE(often->occurrences(), often->spilled() + 32 * 64 * often->pages());
   const auto again = growing::deserialize(often->shape(), payload_of(*often));

@@ -59,7 +59,7 @@ void expect_law(std::string_view layout, const std::vector<std::uint64_t>& sizes
     const double measured = measured_rate(filter, queries, size);
     expect_near(measured, queries, expected);
     expect_near(measured, queries, filter.fpr_now());
-    EXPECT_LE(filter.fpr_now(), filter.promised_fpr());
+    EXPECT_LE(filter.fpr_now(), filter.target_fpr());
     EXPECT_EQ(filter.occurrences(), size);
     EXPECT_NEAR(filter.estimated_keys() / static_cast<double>(size), 1.0, 0.002);
     std::printf("%-8.*s n %10llu  pages %7llu  bits/key %5.1f  fill %.3f  measured %.6f%%  law %.6f%%  itself %.6f%%\n",
@@ -216,9 +216,9 @@ TEST(Growing, RefusesAMergeThatBreaksThePromiseUnlessAnyRateWillDo) {
   auto before = other.clone();
   const auto refused = other.merge(*third);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, errc::merge_breaks_promise);
+  EXPECT_EQ(refused.error().code, errc::merge_exceeds_target);
   EXPECT_TRUE(other == *before);
-  ASSERT_TRUE(other.merge(*third, merge_rate::any));
+  ASSERT_TRUE(other.merge(*third, merge_fpr::any));
   EXPECT_GT(other.fpr_now(), 0.01);
 }
 
@@ -328,7 +328,7 @@ growing varied(std::string_view layout, std::string_view mode, std::uint64_t key
   for (std::uint64_t i = 0; i < keys / 10; ++i) filter.insert(digests.at(0));
   auto small = make_growing({.keys = 1000, .fpr = 0.01, .layout = layout, .mode = mode});
   small.insert_batch(digests.take(keys / 2));
-  EXPECT_TRUE(filter.merge(small, merge_rate::any));
+  EXPECT_TRUE(filter.merge(small, merge_fpr::any));
   return filter;
 }
 
@@ -427,7 +427,7 @@ TEST(GrowingBytes, ThatAreWrongAreRefusedOrSafeToUse) {
       for (int i = 0; i < 300; ++i)
         ASSERT_LE(loaded->may_contain(digests()) ? 1U : 0U, loaded->count(digests.at(0)) + 1);
       if (loaded->slot_bits() == filter.slot_bits() && loaded->mode() == filter.mode()) {
-        ASSERT_TRUE(loaded->merge(filter, merge_rate::any));
+        ASSERT_TRUE(loaded->merge(filter, merge_fpr::any));
       }
       const auto again = growing::deserialize(loaded->shape(), bytes_of(*loaded));
       ASSERT_TRUE(again) << describe(again.error()).c_str();

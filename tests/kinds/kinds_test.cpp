@@ -53,8 +53,8 @@ TEST(Kinds, TakeTheModesThatTheyNameAndRefuseOthersByNamingThem) {
     const kind_info& kind = decltype(tag)::type::info;
     const auto make = [&](const std::string& mode) {
       const filter_params params{.keys = 1000, .fpr = 0.05, .mode = mode};
-      return refusal(kind.built_at_once ? any_filter::build(kind.name, params, hasher().spec(), {})
-                                        : any_filter::make(kind.name, params, hasher().spec()));
+      return refusal(kind.is_static ? any_filter::build(kind.name, params, hasher().spec(), {})
+                                    : any_filter::make(kind.name, params, hasher().spec()));
     };
     const std::string refused = make("round");
     EXPECT_NE(refused, "") << kind.name;

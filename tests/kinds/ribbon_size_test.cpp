@@ -19,7 +19,7 @@ TEST(Ribbon, TheRateIsTheOneAskedForAndNoLower) {
     EXPECT_GE(binomial::upper_bound(positives, queries, 1e-6), fpr) << fpr;
     EXPECT_LE(filter.fpr_now(), fpr);
     EXPECT_GE(filter.fpr_now(), 0.997 * fpr);
-    EXPECT_EQ(filter.promised_fpr(), fpr);
+    EXPECT_EQ(filter.target_fpr(), fpr);
   }
   // Few keys, for which most slots are 0.
   const ribbon small = built({.fpr = 0.01}, random_digests(6, 3));
@@ -72,7 +72,7 @@ TEST(Ribbon, ASizeIsKeptAndUsed) {
     const ribbon filter = built({.bits_per_key = bits}, digests);
     EXPECT_LE(static_cast<double>(filter.memory_bytes()) * 8, bits * 50'000);
     EXPECT_GE(static_cast<double>(filter.memory_bytes()) * 8, 0.96 * bits * 50'000);
-    EXPECT_LE(filter.promised_fpr(), std::exp2(-bits / 1.03) * 1.08);
+    EXPECT_LE(filter.target_fpr(), std::exp2(-bits / 1.03) * 1.08);
     EXPECT_TRUE(holds_all(filter, digests));
   }
   const ribbon by_memory = built({.memory_bytes = 60'000}, digests);

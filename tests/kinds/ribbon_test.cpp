@@ -269,7 +269,7 @@ TEST(Ribbon, CopiesAndViewsAnswerTheSame) {
   ASSERT_TRUE(view);
   EXPECT_TRUE(*view == filter);
   EXPECT_EQ(view->keys().keys, 6000U);
-  EXPECT_EQ(view->promised_fpr(), 0.003);
+  EXPECT_EQ(view->target_fpr(), 0.003);
   EXPECT_FALSE(ribbon::view(filter.shape(), filter.payload().first(filter.payload().size() - 8)));
   EXPECT_EQ(positives_of(*view, 1, 100'000), positives_of(filter, 1, 100'000));
   ribbon moved = std::move(*copy->clone());
@@ -345,13 +345,13 @@ TEST(Ribbon, BatchesOfAnyLengthAnswerAsSingleLookupsNearAndFar) {
   const digest_list held = random_digests(31, 3000);
   digest_list asked = random_digests(32, 1000);
   for (std::size_t i = 0; i < asked.size(); i += 3) asked[i] = held[i];
-  const kernels::given_digests given{asked.data()};
+  const kernels::ready_digests given{asked.data()};
   for (const double fpr : {0.3, 0.01, 0.001, 1e-6, 1e-9}) {
     const ribbon filter = built({.fpr = fpr}, held);
     auto view =
         detail::ribbon_view_of(filter.geometry(), reinterpret_cast<const std::uint64_t*>(filter.payload().data()));
     for (const isa level : {isa::scalar, active_isa()}) {
-      const auto ask = kernels::ribbon_functions::of(level, filter.geometry().widest());
+      const auto ask = kernels::ribbon_functions::of(level, filter.geometry().hash256());
       for (const std::uint64_t bytes : {std::uint64_t{0}, kernels::ribbon_far_bytes + 1}) {
         view.size_bytes = bytes;
         for (const std::size_t count : {1U, 15U, 16U, 17U, 63U, 64U, 65U, 127U, 128U, 129U, 193U, 1000U}) {

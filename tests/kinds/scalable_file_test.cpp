@@ -19,10 +19,10 @@ TEST(Scalable, MergesWhereEveryLinkKeepsItsShareAndRefusesElsewhere) {
   b.insert_batch(second);
   const auto before = a.clone();
   ASSERT_TRUE(before);
-  // 1200 keys in a link for 1000.
+  // 1200 keys in a sub-filter for 1000.
   const auto refused = a.merge(b);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, errc::merge_breaks_promise);
+  EXPECT_EQ(refused.error().code, errc::merge_exceeds_target);
   EXPECT_TRUE(a == *before);
   EXPECT_EQ(a.keys().keys, before->keys().keys);
   // The same with keys that both have fits.
@@ -32,13 +32,13 @@ TEST(Scalable, MergesWhereEveryLinkKeepsItsShareAndRefusesElsewhere) {
   EXPECT_TRUE(a == *before);
   EXPECT_FALSE(a.keys().exact);
   // Any rate: both sets are in it, and the rate is told.
-  ASSERT_TRUE(a.merge(b, merge_rate::any));
+  ASSERT_TRUE(a.merge(b, merge_fpr::any));
   for (const std::uint64_t digest : first) ASSERT_TRUE(a.may_contain(digest));
   for (const std::uint64_t digest : second) ASSERT_TRUE(a.may_contain(digest));
   EXPECT_NEAR(static_cast<double>(a.keys().keys), 1200, 40);
-  // A link that is more than full takes no more keys: the next goes to a new one.
+  // A sub-filter that is more than full takes no more keys: the next goes to a new one.
   EXPECT_EQ(a.insert(source()), insert_result::inserted);
-  EXPECT_EQ(a.links(), 2U);
+  EXPECT_EQ(a.sub_filters(), 2U);
 }
 
 TEST(Scalable, MergesAChainIntoAnEmptyOneAndIsThenEqualToIt) {
@@ -55,7 +55,7 @@ TEST(Scalable, FiltersThatAreNotMadeAlikeAreNotMerged) {
   const filter_params usual{.keys = 1000, .fpr = 0.01};
   auto filter = make_scalable(usual);
   const auto refuses = [&](const filter_params& params) {
-    const auto merged = filter.merge(make_scalable(params), merge_rate::any);
+    const auto merged = filter.merge(make_scalable(params), merge_fpr::any);
     return !merged && merged.error().code == errc::mismatch;
   };
   EXPECT_FALSE(refuses(usual));
@@ -94,16 +94,16 @@ TEST(Scalable, SizesByMemoryOrByRate) {
   const auto by_memory = scalable::plan({.fpr = 0.01, .memory_bytes = 1 << 20});
   ASSERT_TRUE(by_memory);
   EXPECT_LE(by_memory->memory_bytes, 1U << 20U);
-  EXPECT_LE(by_memory->fpr, 0.01 * blocked_links::share(0));
+  EXPECT_LE(by_memory->fpr, 0.01 * blocked_sub_filters::share(0));
   const auto by_keys = scalable::plan({.keys = by_memory->keys, .fpr = 0.01});
   ASSERT_TRUE(by_keys);
   EXPECT_NEAR(static_cast<double>(by_keys->memory_bytes) / static_cast<double>(by_memory->memory_bytes), 1.0, 0.01);
   const auto made = make_scalable({.keys = 1000, .bits_per_key = 16.0});
-  EXPECT_NEAR(made.link_fpr(0) / made.promised_fpr(), blocked_links::share(0), 1e-9);
-  EXPECT_EQ(made.links(), 1U);
+  EXPECT_NEAR(made.sub_filter_fpr(0) / made.target_fpr(), blocked_sub_filters::share(0), 1e-9);
+  EXPECT_EQ(made.sub_filters(), 1U);
 }
 
-// The payload of a chain of several links, and its shape.
+// The payload of a chain of several sub-filters, and its shape.
 struct stored_chain {
   stored_shape shape;
   aligned_buffer bytes;
@@ -149,11 +149,11 @@ TEST(Scalable, AFilterThatWasLoadedGrowsOnAsTheOneThatWasSaved) {
   filter.insert_batch(more);
   loaded->insert_batch(more);
   EXPECT_TRUE(*loaded == filter);
-  EXPECT_GT(loaded->links(), 4U);
+  EXPECT_GT(loaded->sub_filters(), 4U);
   scalable moved = std::move(*loaded);
   EXPECT_TRUE(moved == filter);
   moved.clear();
-  EXPECT_EQ(moved.links(), 1U);
+  EXPECT_EQ(moved.sub_filters(), 1U);
   EXPECT_EQ(moved.keys().keys, 0U);
   EXPECT_FALSE(moved.may_contain(more[0]));
 }
@@ -173,7 +173,7 @@ TEST(Scalable, ShapesAndTablesThatDoNotFitAreRefused) {
   for (std::size_t field = 0; field < 8; ++field) {
     const std::uint64_t is = good.shape.field[field];
     for (const std::uint64_t value : {is + 2, is + (std::uint64_t{1} << 40U), ~std::uint64_t{0}, ~std::uint64_t{63}}) {
-      if (field == 2 && value == is + 2) continue;  // another growth factor is as good as long as links fit
+      if (field == 2 && value == is + 2) continue;  // another growth factor is as good as long as sub-filters fit
       if (field == 3 && value <= max_keys) continue;
       EXPECT_TRUE(refuses([&](stored_shape& shape) { shape.field[field] = value; })) << field << " " << value;
     }
@@ -181,7 +181,7 @@ TEST(Scalable, ShapesAndTablesThatDoNotFitAreRefused) {
   EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[0] = 1; }));
   EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[1] = 1; }));
   EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[2] = 0; }));
-  EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[3] = 59; }));  // the first link holds 60
+  EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[3] = 59; }));  // the first sub-filter holds 60
   EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[3] = max_keys; }));
   EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[4] = 0; }));
   EXPECT_TRUE(refuses([](stored_shape& shape) { shape.field[4] = 1024; }));
@@ -196,29 +196,29 @@ TEST(Scalable, ShapesAndTablesThatDoNotFitAreRefused) {
     store_le(bytes->data() + at, value);
     return !scalable::view(good.shape, bytes->bytes());
   };
-  for (std::size_t link = 0; link < filter.links(); ++link) {
-    EXPECT_TRUE(refuses_table(link * 32, filter.link_capacity(link) + 1));
-    EXPECT_TRUE(refuses_table(link * 32, ~std::uint64_t{0}));
-    for (const std::uint64_t blocks : {std::uint64_t{0}, filter.link_bytes(link).size() / 64 + 1, max_filter_bits / 512,
-                                       ~std::uint64_t{0}, std::uint64_t{1} << 58U}) {
-      EXPECT_TRUE(refuses_table(link * 32 + 8, blocks)) << link << " " << blocks;
+  for (std::size_t sub_filter = 0; sub_filter < filter.sub_filters(); ++sub_filter) {
+    EXPECT_TRUE(refuses_table(sub_filter * 32, filter.sub_filter_capacity(sub_filter) + 1));
+    EXPECT_TRUE(refuses_table(sub_filter * 32, ~std::uint64_t{0}));
+    for (const std::uint64_t blocks : {std::uint64_t{0}, filter.sub_filter_bytes(sub_filter).size() / 64 + 1,
+                                       max_filter_bits / 512, ~std::uint64_t{0}, std::uint64_t{1} << 58U}) {
+      EXPECT_TRUE(refuses_table(sub_filter * 32 + 8, blocks)) << sub_filter << " " << blocks;
     }
-    EXPECT_TRUE(refuses_table(link * 32 + 16, 0));
-    EXPECT_TRUE(refuses_table(link * 32 + 16, 17));
-    EXPECT_TRUE(refuses_table(link * 32 + 24, 1));
+    EXPECT_TRUE(refuses_table(sub_filter * 32 + 16, 0));
+    EXPECT_TRUE(refuses_table(sub_filter * 32 + 16, 17));
+    EXPECT_TRUE(refuses_table(sub_filter * 32 + 24, 1));
   }
 }
 
 TEST(Scalable, EndsAtTheLargestNumberOfLinks) {
-  constexpr std::size_t most = chain<redis_links>::max_links;
+  constexpr std::size_t most = chain<redis_sub_filters>::max_sub_filters;
   auto filter = make_scalable({.keys = 1, .fpr = 0.5, .layout = "redis", .growth = 1});
   digest_source source(12);
-  while (filter.links() < most) ASSERT_NE(filter.insert(source()), insert_result::full);
+  while (filter.sub_filters() < most) ASSERT_NE(filter.insert(source()), insert_result::full);
   std::uint64_t digest = source();
   while (filter.may_contain(digest)) digest = source();
   EXPECT_EQ(filter.insert(digest), insert_result::full);
   EXPECT_FALSE(filter.may_contain(digest));
-  EXPECT_EQ(filter.links(), most);
+  EXPECT_EQ(filter.sub_filters(), most);
   const stored_chain bytes = stored(filter);
   const auto view = scalable::view(bytes.shape, bytes.bytes.bytes());
   ASSERT_TRUE(view) << describe(view.error()).c_str();

@@ -1,4 +1,4 @@
-// Kind scalable, layout redis: the links, bits and answers of RedisBloom's own chains, from what it wrote itself
+// Kind scalable, layout redis: the sub-filters, bits and answers of RedisBloom's own chains, from what it wrote itself
 // (tests/golden/redisbloom).
 #include <bloomery/hash/murmur64a.hpp>
 #include <bloomery/kinds/scalable.hpp>
@@ -43,14 +43,14 @@ std::vector<golden_case> golden_cases() {
   return cases;
 }
 
-struct dumped_link {
+struct dumped_sub_filter {
   std::uint64_t bytes, bits, keys;
   double fpr;
   std::uint64_t hashes, capacity;
 };
-dumped_link link_in(const std::string& header, std::size_t link) {
-  byte_reader from(std::as_bytes(std::span(header)).subspan(20 + 53 * link, 53));
-  dumped_link out{};
+dumped_sub_filter sub_filter_in(const std::string& header, std::size_t sub_filter) {
+  byte_reader from(std::as_bytes(std::span(header)).subspan(20 + 53 * sub_filter, 53));
+  dumped_sub_filter out{};
   out.bytes = from.read<std::uint64_t>();
   out.bits = from.read<std::uint64_t>();
   out.keys = from.read<std::uint64_t>();
@@ -99,23 +99,23 @@ TEST(ScalableRedis, LinksAndBitsAreThoseThatRedisBloomWrote) {
     byte_reader from(std::as_bytes(std::span(header)));
     EXPECT_EQ(from.read<std::uint64_t>(), inserted);
     EXPECT_EQ(one_by_one.keys().keys, inserted);
-    ASSERT_EQ(from.read<std::uint32_t>(), one_by_one.links());
+    ASSERT_EQ(from.read<std::uint32_t>(), one_by_one.sub_filters());
     EXPECT_EQ(from.read<std::uint32_t>(), each.fixed ? 13U : 5U);
     EXPECT_EQ(from.read<std::uint32_t>(), one_by_one.growth());
-    ASSERT_EQ(header.size(), 20 + 53 * one_by_one.links());
+    ASSERT_EQ(header.size(), 20 + 53 * one_by_one.sub_filters());
     std::string bits;
-    for (std::size_t i = 0; i < one_by_one.links(); ++i) {
-      const dumped_link link = link_in(header, i);
-      EXPECT_EQ(one_by_one.link_bytes(i).size(), link.bytes) << i;
-      EXPECT_EQ(one_by_one.link_bytes(i).size() * 8, link.bits) << i;
-      EXPECT_EQ(one_by_one.link_keys(i), link.keys) << i;
-      EXPECT_EQ(one_by_one.link_fpr(i), link.fpr) << i;
-      EXPECT_EQ(one_by_one.link_hashes(i), link.hashes) << i;
-      EXPECT_EQ(one_by_one.link_capacity(i), link.capacity) << i;
-      const auto bytes = one_by_one.link_bytes(i);
+    for (std::size_t i = 0; i < one_by_one.sub_filters(); ++i) {
+      const dumped_sub_filter sub_filter = sub_filter_in(header, i);
+      EXPECT_EQ(one_by_one.sub_filter_bytes(i).size(), sub_filter.bytes) << i;
+      EXPECT_EQ(one_by_one.sub_filter_bytes(i).size() * 8, sub_filter.bits) << i;
+      EXPECT_EQ(one_by_one.sub_filter_keys(i), sub_filter.keys) << i;
+      EXPECT_EQ(one_by_one.sub_filter_fpr(i), sub_filter.fpr) << i;
+      EXPECT_EQ(one_by_one.sub_filter_hashes(i), sub_filter.hashes) << i;
+      EXPECT_EQ(one_by_one.sub_filter_capacity(i), sub_filter.capacity) << i;
+      const auto bytes = one_by_one.sub_filter_bytes(i);
       bits.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     }
-    EXPECT_TRUE(bits == dumped_bits(each.name, one_by_one.links()));
+    EXPECT_TRUE(bits == dumped_bits(each.name, one_by_one.sub_filters()));
   }
 }
 
@@ -142,7 +142,7 @@ TEST(ScalableRedis, AFilterThatDoesNotScaleRefusesTheNextKeyAsRedisBloomDoes) {
   ASSERT_LT(outcome.taken, 1000U);
   EXPECT_EQ(filter->insert(digests[outcome.taken]), insert_result::full);
   EXPECT_EQ(filter->insert(digests[0]), insert_result::present);
-  EXPECT_EQ(filter->links(), 1U);
+  EXPECT_EQ(filter->sub_filters(), 1U);
 }
 
 TEST(ScalableRedis, FilesKeepLinksAndAnswers) {

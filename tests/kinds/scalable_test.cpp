@@ -13,11 +13,13 @@ namespace {
 using namespace bloomery;
 using namespace bloomery::testing_support;
 
-// Inserts keys until the chain has so many links and the newest is full; how many digests that took.
-std::uint64_t fill_links(scalable& filter, std::size_t links, const digest_source& keys) {
+// Inserts keys until the chain has so many sub-filters and the newest is full; how many digests that took.
+std::uint64_t fill_sub_filters(scalable& filter, std::size_t sub_filters, const digest_source& keys) {
   std::uint64_t next = 0;
-  while (filter.links() < links || filter.link_keys(links - 1) < filter.link_capacity(links - 1)) {
-    const std::uint64_t room = filter.link_capacity(filter.links() - 1) - filter.link_keys(filter.links() - 1);
+  while (filter.sub_filters() < sub_filters ||
+         filter.sub_filter_keys(sub_filters - 1) < filter.sub_filter_capacity(sub_filters - 1)) {
+    const std::uint64_t room =
+        filter.sub_filter_capacity(filter.sub_filters() - 1) - filter.sub_filter_keys(filter.sub_filters() - 1);
     std::vector<std::uint64_t> digests;
     for (std::uint64_t i = 0; i < std::clamp<std::uint64_t>(room, 1, 4096); ++i) digests.push_back(keys.at(next++));
     filter.insert_batch(digests);
@@ -33,8 +35,8 @@ struct measured {
 };
 
 template <class Digest>
-void ask_absent(const scalable& filter, std::uint64_t queries, std::uint64_t seed, measured& total,
-                const std::function<Digest(std::uint64_t)>& digest_of) {
+void query_absent(const scalable& filter, std::uint64_t queries, std::uint64_t seed, measured& total,
+                  const std::function<Digest(std::uint64_t)>& digest_of) {
   constexpr std::size_t group = 8192;
   std::vector<std::uint64_t> mask(mask_words(group));
   const digest_source absent(seed);
@@ -46,21 +48,21 @@ void ask_absent(const scalable& filter, std::uint64_t queries, std::uint64_t see
     total.queries += group;
   }
 }
-void ask_absent(const scalable& filter, std::uint64_t queries, std::uint64_t seed, measured& total) {
-  ask_absent<std::uint64_t>(filter, queries, seed, total, [](std::uint64_t digest) { return digest; });
+void query_absent(const scalable& filter, std::uint64_t queries, std::uint64_t seed, measured& total) {
+  query_absent<std::uint64_t>(filter, queries, seed, total, [](std::uint64_t digest) { return digest; });
 }
 
-// Full to the last link after so many growths, every key found, and the rate of absent keys.
+// Full to the last sub-filter after so many growths, every key found, and the rate of absent keys.
 void expect_promise_after(std::size_t growths, const filter_params& params, unsigned filters, double at_least) {
   measured total;
   double bits_per_key = 0;
   for (unsigned seed = 0; seed < filters; ++seed) {
     auto filter = make_scalable(params);
     const digest_source keys(2 * seed + 1);
-    const std::uint64_t given = fill_links(filter, growths + 1, keys);
-    ASSERT_EQ(filter.links(), growths + 1);
+    const std::uint64_t given = fill_sub_filters(filter, growths + 1, keys);
+    ASSERT_EQ(filter.sub_filters(), growths + 1);
     for (std::uint64_t i = 0; i < given; ++i) ASSERT_TRUE(filter.may_contain(keys.at(i))) << i;
-    ask_absent(filter, 6'000'000 / filters, 2 * seed + 2, total);
+    query_absent(filter, 6'000'000 / filters, 2 * seed + 2, total);
     const double now = filter.fpr_now();
     EXPECT_LE(now, *params.fpr);
     bits_per_key = static_cast<double>(filter.memory_bytes()) * 8 / static_cast<double>(filter.keys().keys);
@@ -79,16 +81,16 @@ TEST(Scalable, TheTotalRateIsAtMostThePromiseAfter10Growths) {
 
 TEST(Scalable, TheTotalRateIsAtMostThePromiseAfter17Growths) {
   expect_promise_after(17, {.keys = 5000, .fpr = 0.01, .growth = 1}, 4, 0.85);
-  expect_promise_after(17, {.keys = 5, .fpr = 0.01}, 1, 0);  // links of one block have bits to spare
+  expect_promise_after(17, {.keys = 5, .fpr = 0.01}, 1, 0);  // sub-filters of one block have bits to spare
 }
 
 TEST(Scalable, TheSharesOfTheRateAddUpToAtMostAll) {
   double blocked_sum = 0;
   double redis_sum = 0;
-  for (std::size_t i = 0; i < chain<blocked_links>::max_links; ++i) {
-    EXPECT_LT(blocked_links::share(i + 1), blocked_links::share(i));
-    blocked_sum += blocked_links::share(i);
-    redis_sum += redis_links::share(i);
+  for (std::size_t i = 0; i < chain<blocked_sub_filters>::max_sub_filters; ++i) {
+    EXPECT_LT(blocked_sub_filters::share(i + 1), blocked_sub_filters::share(i));
+    blocked_sum += blocked_sub_filters::share(i);
+    redis_sum += redis_sub_filters::share(i);
   }
   EXPECT_LT(blocked_sum, 1.0);
   EXPECT_GT(blocked_sum, 0.99);
@@ -101,25 +103,25 @@ TEST(Scalable, GrowsExactlyWhenAKeyThatNoLinkHasComesToAFullLink) {
     digest_source source(growth);
     std::uint64_t held = 0;
     std::uint64_t capacity = 7;
-    std::size_t links = 1;
+    std::size_t sub_filters = 1;
     for (int i = 0; i < 1000; ++i) {
       const std::uint64_t digest = source();
       const bool was_there = filter.may_contain(digest);
       if (!was_there && held == capacity) {
         held = 0;
         capacity *= growth;
-        ++links;
+        ++sub_filters;
       }
       ASSERT_EQ(filter.insert(digest), was_there ? insert_result::present : insert_result::inserted);
       held += was_there ? 0 : 1;
-      ASSERT_EQ(filter.links(), links);
-      ASSERT_EQ(filter.link_capacity(links - 1), capacity);
-      ASSERT_EQ(filter.link_keys(links - 1), held);
+      ASSERT_EQ(filter.sub_filters(), sub_filters);
+      ASSERT_EQ(filter.sub_filter_capacity(sub_filters - 1), capacity);
+      ASSERT_EQ(filter.sub_filter_keys(sub_filters - 1), held);
       // A key that is there never makes it grow.
       ASSERT_EQ(filter.insert(digest), insert_result::present);
-      ASSERT_EQ(filter.links(), links);
+      ASSERT_EQ(filter.sub_filters(), sub_filters);
     }
-    EXPECT_GT(links, 3U);
+    EXPECT_GT(sub_filters, 3U);
   }
 }
 
@@ -127,7 +129,7 @@ TEST(Scalable, BatchesAcrossGrowthsGiveTheBitsAndAnswersOfSingleCalls) {
   for (const std::uint64_t first : {1U, 3U, 64U, 1000U}) {
     for (const std::uint64_t growth : {1U, 2U, 5U}) {
       digest_source source(first * 10 + growth);
-      // A thousand links take long to size.
+      // A thousand sub-filters take long to size.
       auto digests = source.take(growth == 1 ? first == 1000 ? 4000 : 40 * first : 3000);
       // Equal keys in one batch, next to each other and apart.
       for (std::size_t i = 0; i + 20 < digests.size(); i += 17) digests[i + 1] = digests[i];
@@ -142,9 +144,10 @@ TEST(Scalable, BatchesAcrossGrowthsGiveTheBitsAndAnswersOfSingleCalls) {
       EXPECT_TRUE(batched == one_by_one);
       EXPECT_EQ(batched.keys().keys, inserted);
       EXPECT_TRUE(batched.keys().exact);
-      for (std::size_t i = 0; i < batched.links(); ++i) ASSERT_EQ(batched.link_keys(i), one_by_one.link_keys(i)) << i;
+      for (std::size_t i = 0; i < batched.sub_filters(); ++i)
+        ASSERT_EQ(batched.sub_filter_keys(i), one_by_one.sub_filter_keys(i)) << i;
 
-      // All present, half, none: what is found is left out of later links in different ways.
+      // All present, half, none: what is found is left out of later sub-filters in different ways.
       for (const std::size_t absent : {0U, 1U, 50U, 700U, 1500U, 3000U}) {
         auto queries = source.take(absent);
         queries.insert(queries.end(), digests.begin(), digests.end());
@@ -162,7 +165,7 @@ TEST(Scalable, BatchesAcrossGrowthsGiveTheBitsAndAnswersOfSingleCalls) {
 TEST(Scalable, AFixedFilterTakesItsCapacityAndRefusesTheNextKey) {
   auto filter = make_scalable({.keys = 1000, .fpr = 0.01, .mode = "fixed"});
   EXPECT_EQ(filter.capacity_keys(), 1000U);
-  EXPECT_EQ(filter.link_fpr(0), 0.01);
+  EXPECT_EQ(filter.sub_filter_fpr(0), 0.01);
   digest_source source(1);
   std::vector<std::uint64_t> keys;
   while (filter.keys().keys < 1000) {
@@ -219,7 +222,7 @@ TEST(Scalable, ABatchIntoAFixedFilterStopsAtTheFirstKeyThatDoesNotFit) {
 }
 
 TEST(Scalable, MemoryRefusedAtAGrowthLeavesItAsItWasAndCanComeBack) {
-  // The second link needs one allocation, the third a longer list of links, too.
+  // The second sub-filter needs one allocation, the third a longer list of sub-filters, too.
   for (const std::uint64_t failing : {0U, 1U, 2U, 3U}) {
     failing_memory memory;
     auto filter = make_scalable({.keys = 50, .fpr = 0.01, .memory = &memory.hooks});
@@ -229,18 +232,18 @@ TEST(Scalable, MemoryRefusedAtAGrowthLeavesItAsItWasAndCanComeBack) {
     std::vector<std::uint64_t> taken;
     for (int i = 0; i < 2000; ++i) {
       const std::uint64_t digest = source();
-      const auto before =
-          refused == 0 && filter.link_keys(filter.links() - 1) == filter.link_capacity(filter.links() - 1)
-              ? std::optional(filter.links())
-              : std::nullopt;
+      const auto before = refused == 0 && filter.sub_filter_keys(filter.sub_filters() - 1) ==
+                                              filter.sub_filter_capacity(filter.sub_filters() - 1)
+                              ? std::optional(filter.sub_filters())
+                              : std::nullopt;
       const insert_result outcome = filter.insert(digest);
       if (outcome == insert_result::full) {
         ++refused;
         ASSERT_TRUE(before);
-        ASSERT_EQ(filter.links(), *before);
+        ASSERT_EQ(filter.sub_filters(), *before);
         ASSERT_FALSE(filter.may_contain(digest));
         ASSERT_EQ(filter.insert(digest), insert_result::inserted);  // only one request fails
-        ASSERT_EQ(filter.links(), *before + 1);
+        ASSERT_EQ(filter.sub_filters(), *before + 1);
       }
       taken.push_back(digest);
     }
@@ -277,15 +280,15 @@ TEST(Scalable, KeysAreExactAndEstimatesFollowThemOverManyLinks) {
     EXPECT_TRUE(filter.keys().exact);
     EXPECT_NEAR(filter.estimated_keys() / static_cast<double>(size), 1.0, 0.01) << size;
     measured total;
-    ask_absent(filter, 1'000'000, size, total);
+    query_absent(filter, 1'000'000, size, total);
     EXPECT_NEAR(total.rate() / filter.fpr_now(), 1.0, 5 / std::sqrt(1e6 * filter.fpr_now()) + 0.03) << size;
   }
-  EXPECT_EQ(filter.links(), 9U);
+  EXPECT_EQ(filter.sub_filters(), 9U);
 }
 
-// Long: a chain of 18 links from a first capacity of 100, 26 million keys.
+// Long: a chain of 18 sub-filters from a first capacity of 100, 26 million keys.
 TEST(NightlyScalable, TheTotalRateIsAtMostThePromiseAfter17GrowthsBy2) {
-  expect_promise_after(17, {.keys = 100, .fpr = 0.01}, 1, 0.3);  // the first links have bits to spare
+  expect_promise_after(17, {.keys = 100, .fpr = 0.01}, 1, 0.3);  // the first sub-filters have bits to spare
 }
 
 TEST(Scalable, LayoutRedisKeepsItsRateToAFewPercentAfter10Growths) {
@@ -293,10 +296,11 @@ TEST(Scalable, LayoutRedisKeepsItsRateToAFewPercentAfter10Growths) {
   const digest_source keys(13);
   const auto wide = [](std::uint64_t digest) { return digest128{digest, mix64(digest + 1)}; };
   std::uint64_t next = 0;
-  while (filter.links() < 11 || filter.link_keys(10) < filter.link_capacity(10)) filter.insert(wide(keys.at(next++)));
+  while (filter.sub_filters() < 11 || filter.sub_filter_keys(10) < filter.sub_filter_capacity(10))
+    filter.insert(wide(keys.at(next++)));
   for (std::uint64_t i = 0; i < next; ++i) ASSERT_TRUE(filter.may_contain(wide(keys.at(i))));
   measured total;
-  ask_absent<digest128>(filter, 2'000'000, 14, total, wide);
+  query_absent<digest128>(filter, 2'000'000, 14, total, wide);
   EXPECT_LE(total.upper(), 1.1 * 0.01);
   EXPECT_GE(total.rate(), 0.8 * 0.01);
 }

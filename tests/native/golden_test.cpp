@@ -16,9 +16,9 @@ template <class K>
 void insert_golden_keys(K& filter) {
   for (std::uint64_t i = 0; i < golden_keys; ++i) {
     const std::string key = golden_key(i);
-    if constexpr (wide_kind<K>) {
+    if constexpr (digest128_kind<K>) {
       if (filter.shape().digest_bits == 128) {
-        filter.insert(golden_hash.wide(key.data(), key.size()));
+        filter.insert(golden_hash.hash128(key.data(), key.size()));
         continue;
       }
     }

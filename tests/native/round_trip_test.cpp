@@ -28,7 +28,7 @@ TYPED_TEST(RoundTrip, EveryCompressionAndFormGivesTheSameFilter) {
         EXPECT_EQ(loaded->header.text, text);
         EXPECT_EQ(loaded->filter.keys().keys, filter.keys().keys);
         EXPECT_EQ(loaded->filter.capacity_keys(), filter.capacity_keys());
-        EXPECT_EQ(loaded->filter.promised_fpr(), filter.promised_fpr());
+        EXPECT_EQ(loaded->filter.target_fpr(), filter.target_fpr());
         // Saved again, it is the same file.
         EXPECT_TRUE(saved(loaded->filter, {.codec = codec, .text = text}) == file);
       }

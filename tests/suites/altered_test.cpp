@@ -152,8 +152,8 @@ void expect_usable(any_filter filter, const key_list& held, std::uint64_t seed) 
       for (auto& key : keys) key %= 1'000'000;
     }
     const auto done = insert_keys(filter, keys);
-    if (!done && !filter.info().built_at_once) keys.resize(done.error().number[1]);
-    if (filter.info().built_at_once) keys.clear();
+    if (!done && !filter.info().is_static) keys.resize(done.error().number[1]);
+    if (filter.info().is_static) keys.clear();
     fresh.insert(fresh.end(), keys.begin(), keys.end());
     if (!filter.info().may_lose || filter.stats()->loss->removals == 0) expect_found(filter, fresh);
     expect_saved_and_loaded(filter);
@@ -167,7 +167,7 @@ void expect_usable(any_filter filter, const key_list& held, std::uint64_t seed) 
   }
   auto copy = filter.clone();
   ASSERT_TRUE(copy) << describe(copy.error()).c_str();
-  if (filter.merge(*copy, merge_rate::any)) {
+  if (filter.merge(*copy, merge_fpr::any)) {
     if (!filter.info().may_lose) expect_found(filter, fresh);
     expect_saved_and_loaded(filter);
   }

@@ -147,7 +147,7 @@ TYPED_TEST(Contract, ACloneIsEqualAndIndependent) {
   EXPECT_TRUE(*copy == filter);
   EXPECT_EQ(copy->keys().keys, filter.keys().keys);
   EXPECT_EQ(copy->capacity_keys(), filter.capacity_keys());
-  EXPECT_EQ(copy->promised_fpr(), filter.promised_fpr());
+  EXPECT_EQ(copy->target_fpr(), filter.target_fpr());
   copy->insert_batch(digests.take(500));
   EXPECT_FALSE(*copy == filter);
 }

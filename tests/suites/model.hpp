@@ -94,7 +94,7 @@ struct filter_choice {
   bool wide = false;
 
   [[nodiscard]] filter_params params() const {
-    return {.keys = keys, .fpr = fpr, .layout = layout, .mode = mode, .growth = growth, .wide_digests = wide};
+    return {.keys = keys, .fpr = fpr, .layout = layout, .mode = mode, .growth = growth, .takes_digest128 = wide};
   }
 };
 inline std::ostream& operator<<(std::ostream& out, const filter_choice& choice) {
@@ -112,7 +112,7 @@ inline filter_choice choose(const kind_info& kind, random_numbers& random) {
                        .layout = random.one_of(names_in(kind.layouts, random)),
                        .mode = random.one_of(names_in(kind.modes, random)),
                        .growth = {},
-                       .wide = kind.wide_digests && random.once_in(4)};
+                       .wide = kind.takes_digest128 && random.once_in(4)};
   // A filter for one key that does not grow faster has as many sub-filters as keys: right, and slow.
   if (kind.growth_factor && random.once_in(2)) choice.growth = (choice.keys < 64 ? 2 : 1) + random.below(3);
   return choice;

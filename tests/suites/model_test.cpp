@@ -243,7 +243,7 @@ void model_run::combine() {
   check(*other, model);
   const auto before = saved_bytes(filter_);
   const auto done = intersects ? filter_.intersect(*other)
-                               : filter_.merge(*other, random_.once_in(2) ? merge_rate::any : merge_rate::as_promised);
+                               : filter_.merge(*other, random_.once_in(2) ? merge_fpr::any : merge_fpr::keep_target);
   if (!done) {
     trace_ << "  refused: " << describe(done.error()).c_str() << '\n';
     EXPECT_NE(done.error().code, errc::out_of_memory);
@@ -308,7 +308,7 @@ void model_run::check(const any_filter& filter, const key_model& model) {
 void model_run::check_lost(const any_filter& filter, const key_list& keys, std::uint64_t missing) const {
   if (crowded_ || missing == 0) return;
   const auto loss = filter.stats()->loss;
-  EXPECT_LE(binomial::lower_bound(missing, keys.size(), 1e-9), std::max(loss->rate, loss->promised_rate))
+  EXPECT_LE(binomial::lower_bound(missing, keys.size(), 1e-9), std::max(loss->rate, loss->target_rate))
       << missing << " of " << keys.size() << " are lost";
 }
 

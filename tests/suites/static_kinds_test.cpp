@@ -31,7 +31,7 @@ class BuiltAtOnce : public testing::Test {
     return std::move(*made);
   }
 };
-TYPED_TEST_SUITE(BuiltAtOnce, kinds_with<is_built_at_once>, kind_name);
+TYPED_TEST_SUITE(BuiltAtOnce, kinds_with<is_static_kind>, kind_name);
 
 TYPED_TEST(BuiltAtOnce, HoldsEveryKeyAndKeepsItsRate) {
   for (const std::size_t keys : {0U, 1U, 2U, 3U, 10U, 100U, 1000U, 50'000U}) {
@@ -42,14 +42,14 @@ TYPED_TEST(BuiltAtOnce, HoldsEveryKeyAndKeepsItsRate) {
     EXPECT_EQ(filter.keys().keys, keys);
     EXPECT_TRUE(filter.keys().exact);
     EXPECT_GE(filter.capacity_keys(), keys);
-    EXPECT_LE(filter.promised_fpr(), 0.01);
+    EXPECT_LE(filter.target_fpr(), 0.01);
     std::uint64_t positives = 0;
     constexpr std::uint64_t queries = 400'000;
     for (std::uint64_t i = 0; i < queries; ++i) positives += filter.may_contain(source()) ? 1U : 0U;
     const double rate = static_cast<double>(positives) / static_cast<double>(queries);
     // Five standard errors.
     EXPECT_NEAR(rate, filter.fpr_now(), 5 * std::sqrt(filter.fpr_now() / static_cast<double>(queries)) + 1e-9) << keys;
-    EXPECT_LE(filter.fpr_now(), filter.promised_fpr() * 1.0001);
+    EXPECT_LE(filter.fpr_now(), filter.target_fpr() * 1.0001);
   }
 }
 

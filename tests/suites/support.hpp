@@ -40,7 +40,7 @@ struct takes_keys {
   template <class K>
   static constexpr bool of = dynamic_kind<K>;
 };
-struct is_built_at_once {
+struct is_static_kind {
   template <class K>
   static constexpr bool of = static_kind<K>;
 };
@@ -152,7 +152,7 @@ template <filter_kind K>
 std::uint64_t most_lost(const K& filter, std::uint64_t keys) {
   std::uint64_t lost = 0;
   if constexpr (losing<K>) {
-    while (lost < keys && binomial::lower_bound(lost + 1, keys, 0.001) <= filter.loss_now().promised_rate) ++lost;
+    while (lost < keys && binomial::lower_bound(lost + 1, keys, 0.001) <= filter.loss_now().target_rate) ++lost;
   }
   return lost;
 }

@@ -180,7 +180,7 @@ TYPED_TEST(Adaptive, IsRebuiltFromItsSourceWhenItsRateIsTwiceTheTarget) {
     }
   }
   EXPECT_EQ(count_found(filter, table.keys), count);
-  EXPECT_EQ(filter.links(), 1U);
+  EXPECT_EQ(filter.sub_filters(), 1U);
   const adaptive_stats stats = filter.stats();
   EXPECT_EQ(stats.rebuilds, table.calls);
   EXPECT_GE(stats.rebuilds, 4U);
@@ -221,7 +221,7 @@ TYPED_TEST(Adaptive, GrowsWithoutASourceAndStaysBelowTwiceTheTarget) {
     EXPECT_EQ(at_once.insert_batch(all_of(numbers_from(0, count))).refused, 0U);
     for (const auto* filter : {&one_by_one, &at_once}) {
       EXPECT_EQ(count_found(*filter, numbers_from(0, count)), count);
-      EXPECT_EQ(filter->links(), 6U);  // 1000, then 1.5 times all before: 2.5^n
+      EXPECT_EQ(filter->sub_filters(), 6U);  // 1000, then 1.5 times all before: 2.5^n
       EXPECT_EQ(filter->stats().growths, 5U);
       EXPECT_EQ(filter->stats().rebuilds, 0U);
       EXPECT_LE(filter->fpr_now(), 2 * target);
@@ -252,10 +252,10 @@ TYPED_TEST(Adaptive, ASourceThatFailsLeavesItAsItWas) {
   EXPECT_LE(table.calls, 2 * 2000U / 125);
   EXPECT_EQ(refused != 0, (bounded_kind<TypeParam>));
   EXPECT_EQ(error_of(filter.rebuild()), "the table went away");
-  const auto same = filter.link(0).clone();
+  const auto same = filter.sub_filter(0).clone();
   ASSERT_TRUE(same);
   EXPECT_FALSE(filter.rebuild());
-  EXPECT_TRUE(filter.link(0) == *same);
+  EXPECT_TRUE(filter.sub_filter(0) == *same);
   table.fails = false;
   ASSERT_TRUE(filter.rebuild());
   EXPECT_EQ(count_found(filter, table.keys), 2000U);
@@ -553,11 +553,11 @@ TYPED_TEST(AdaptiveKinds, AreAdaptedToo) {
 TEST(AdaptiveWide, LinksMayTakeDigestsOfOtherWidths) {
   constexpr double rate = 1e-15;
   auto filter = made_for<bloom>(64, rate);
-  ASSERT_EQ(filter.link(0).digest_bits(), 64U);
+  ASSERT_EQ(filter.sub_filter(0).digest_bits(), 64U);
   const numbers keys = numbers_from(0, 20'000);
   filter.insert_batch(all_of(numbers_from(0, 10'000)));
   for (std::uint64_t key = 10'000; key < 20'000; ++key) filter.insert(key);
-  ASSERT_EQ(filter.link(filter.links() - 1).digest_bits(), 128U);
+  ASSERT_EQ(filter.sub_filter(filter.sub_filters() - 1).digest_bits(), 128U);
   EXPECT_EQ(count_found(filter, keys), 20'000U);
   for (const std::uint64_t key : keys) ASSERT_TRUE(filter.may_contain(key));
   EXPECT_EQ(count_found(filter, numbers_from(1'000'000, 10'000)), 0U);
@@ -565,7 +565,7 @@ TEST(AdaptiveWide, LinksMayTakeDigestsOfOtherWidths) {
   table.keys = keys;
   filter.set_source(table);
   ASSERT_TRUE(filter.rebuild());
-  EXPECT_EQ(filter.link(0).digest_bits(), 128U);
+  EXPECT_EQ(filter.sub_filter(0).digest_bits(), 128U);
   EXPECT_EQ(count_found(filter, keys), 20'000U);
 }
 
@@ -579,11 +579,12 @@ TEST(AdaptiveFile, OneLinkIsSavedAndAdaptedAgain) {
   ASSERT_TRUE(stored);
   auto again = adaptive<blocked>::over(std::move(*stored));
   ASSERT_TRUE(again);
-  EXPECT_EQ(again->target_fpr(), again->link(0).promised_fpr());
+  EXPECT_EQ(again->target_fpr(), again->sub_filter(0).target_fpr());
   again->insert_batch(all_of(numbers_from(1000, 1000)));
-  EXPECT_EQ(again->links(), 2U);
+  EXPECT_EQ(again->sub_filters(), 2U);
   EXPECT_EQ(count_found(*again, numbers_from(0, 2000)), 2000U);
-  EXPECT_EQ(error_of(again->save(path.c_str())), "a filter in several links is not saved: set a source and rebuild it");
+  EXPECT_EQ(error_of(again->save(path.c_str())),
+            "a filter in several sub-filters is not saved: set a source and rebuild it");
 }
 
 TEST(AdaptiveOver, GrowsInTheLayoutAndModeThatItWasMadeIn) {
@@ -594,9 +595,9 @@ TEST(AdaptiveOver, GrowsInTheLayoutAndModeThatItWasMadeIn) {
   }();
   ASSERT_TRUE(filter) << error_of(filter);
   filter->insert_batch(all_of(numbers_from(0, 1500)));
-  ASSERT_EQ(filter->links(), 2U);
-  EXPECT_EQ(filter->link(1).mode(), cuckoo_mode::set);
-  EXPECT_EQ(filter->link(1).geometry().slots, 4U);
+  ASSERT_EQ(filter->sub_filters(), 2U);
+  EXPECT_EQ(filter->sub_filter(1).mode(), cuckoo_mode::set);
+  EXPECT_EQ(filter->sub_filter(1).geometry().slots, 4U);
 }
 
 TEST(AdaptiveConcurrent, ManyMayAskAndEveryAnswerOfTheListIsCounted) {

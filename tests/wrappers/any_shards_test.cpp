@@ -70,7 +70,7 @@ std::string error_text_of(const R& outcome) {
 // Of any kind, filled with these digests.
 any_filter filled_shards(std::string_view kind, std::vector<std::uint64_t> digests, const shard_setup& setup) {
   const filter_params params{.keys = digests.size(), .fpr = 0.01};
-  if (find_kind(kind)->built_at_once) return must(build_shards(kind, params, spec_for(kind), digests, setup));
+  if (find_kind(kind)->is_static) return must(build_shards(kind, params, spec_for(kind), digests, setup));
   any_filter made = must(make_shards(kind, params, spec_for(kind), setup));
   must(made.insert(digests));
   return made;

@@ -85,7 +85,7 @@ TEST(ConcurrentBatches, MembersOfATeamWaitForEachOther) {
     std::vector<std::array<unsigned, rounds>> wrote(6);
     std::atomic<unsigned> members = 0;
     std::atomic<unsigned> wrong = 0;
-    run_team(wish, [&](team_member& self) {
+    run_pool(wish, [&](team_member& self) {
       ++members;
       for (unsigned round = 0; round < rounds; ++round) {
         wrote[self.index()][round] = round + 1;

@@ -175,7 +175,7 @@ TEST(ShardedMergeOfScalable, ARefusalLeavesAllShardsAsTheyWere) {
   }
   const auto refused = a->merge(*b);
   ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, errc::merge_breaks_promise) << error_of(refused);
+  EXPECT_EQ(refused.error().code, errc::merge_exceeds_target) << error_of(refused);
   EXPECT_TRUE(*a == *same);
 }
 
@@ -218,7 +218,7 @@ TEST(ShardedFuse, IsBuiltFromAllKeysAtOnce) {
   EXPECT_EQ(filter->keys().keys, keys.size());
   std::uint64_t found = 0;
   for (std::uint64_t i = 0; i < 100'000; ++i) found += filter->may_contain(1'000'000 + i) ? 1U : 0U;
-  EXPECT_LE(binomial::lower_bound(found, 100'000, 0.001), filter->promised_fpr());
+  EXPECT_LE(binomial::lower_bound(found, 100'000, 0.001), filter->target_fpr());
 }
 
 // Copies count once, as in a filter in one piece: 2^13 keys at 1/512 need 29 bits of the hash, 2^17 need 33.
@@ -245,7 +245,7 @@ TEST(ShardedRibbon, MemoryIsThatOfAllShards) {
   std::uint64_t bytes = 0;
   for (unsigned i = 0; i < 4; ++i) {
     bytes += filter->shard(i).memory_bytes();
-    EXPECT_LE(filter->shard(i).promised_fpr(), filter->promised_fpr());
+    EXPECT_LE(filter->shard(i).target_fpr(), filter->target_fpr());
   }
   EXPECT_LE(bytes, 30'000U);
   EXPECT_GE(bytes, 25'000U);
@@ -299,11 +299,11 @@ TEST(ShardedCascade, AShardWithNothingOfAListIsExactAboutTheOther) {
   EXPECT_EQ(filter.shard(0).excluded_keys(), 0U);
   EXPECT_EQ(filter.shard(1).keys().keys, 0U);
   EXPECT_EQ(filter.shard(3).memory_bytes(), 0U);
-  EXPECT_EQ(filter.promised_fpr(), 1.0) << "of shard 0, which excludes nothing and says yes to all";
+  EXPECT_EQ(filter.target_fpr(), 1.0) << "of shard 0, which excludes nothing and says yes to all";
   const auto bounded = built_from(lists[0], lists[1], shards, {.fpr = 0.01});
   EXPECT_EQ(hits(bounded, lists[0]), lists[0].size());
   EXPECT_EQ(hits(bounded, lists[1]), 0U);
-  EXPECT_EQ(bounded.promised_fpr(), 0.01);
+  EXPECT_EQ(bounded.target_fpr(), 0.01);
   EXPECT_LE(bounded.fpr_now(), 0.01);
   const std::vector<prehashed> nothing;
   EXPECT_EQ(hits(built_from(nothing, lists[1], shards), lists[1]), 0U);

@@ -65,7 +65,7 @@ enum class errc : std::uint16_t {
   codec_failed,
   read_only,
   not_keyed,
-  merge_breaks_promise,
+  merge_exceeds_target,
   bad_growth,
   too_many_copies,
   bad_shards,

@@ -11,7 +11,7 @@
 //
 // Where threads have to wait for each other, a team:
 //
-//     bloomery::run_team(4, [&](bloomery::team_member& self) {   // self.index() = 0 to self.size() - 1
+//     bloomery::run_pool(4, [&](bloomery::team_member& self) {   // self.index() = 0 to self.size() - 1
 //       ...
 //       self.wait();                                             // until all members are here
 //     });
@@ -98,7 +98,7 @@ class team_member {
 };
 
 template <class Work>
-void run_team(unsigned wish, Work&& work) noexcept {
+void run_pool(unsigned wish, Work&& work) noexcept {
   team_state team;
   unsigned size = 1;
 #ifdef BLOOMERY_HAS_THREADS
@@ -133,7 +133,7 @@ void run_team(unsigned wish, Work&& work) noexcept {
 
 template <class Work>
 void run_on_threads(unsigned parts, Work&& work) noexcept {
-  run_team(parts, [&](const team_member& self) {
+  run_pool(parts, [&](const team_member& self) {
     for (unsigned part = self.index(); part < parts; part += self.size()) work(part);
   });
 }
@@ -141,7 +141,7 @@ void run_on_threads(unsigned parts, Work&& work) noexcept {
 template <class Work>
 void run_tasks(unsigned threads, std::uint64_t tasks, Work&& work) noexcept {
   std::atomic<std::uint64_t> next = 0;
-  run_team(tasks < threads ? static_cast<unsigned>(tasks) : threads, [&](const team_member& self) {
+  run_pool(tasks < threads ? static_cast<unsigned>(tasks) : threads, [&](const team_member& self) {
     for (std::uint64_t task = next.fetch_add(1, std::memory_order_relaxed); task < tasks;
          task = next.fetch_add(1, std::memory_order_relaxed)) {
       work(task, self.index());

@@ -51,17 +51,17 @@ concept hash_function = requires(const H hash, const void* bytes, std::size_t si
   noexcept->std::same_as<std::uint64_t>;
 };
 
-// Hashes of 128 bits also have `digest128 wide(const void*, std::size_t) const`; its low word need not be the digest.
+// Hashes of 128 bits also have `digest128 hash128(const void*, std::size_t) const`; its low word need not be the digest.
 template <class H>
-concept wide_hash_function = hash_function<H> && requires(const H hash, const void* bytes, std::size_t size) {
-  { hash.wide(bytes, size) }
+concept hash128_function = hash_function<H> && requires(const H hash, const void* bytes, std::size_t size) {
+  { hash.hash128(bytes, size) }
   noexcept->std::same_as<digest128>;
 };
 
-// And of 256 bits `digest256 widest(const void*, std::size_t) const`.
+// And of 256 bits `digest256 hash256(const void*, std::size_t) const`.
 template <class H>
-concept widest_hash_function = hash_function<H> && requires(const H hash, const void* bytes, std::size_t size) {
-  { hash.widest(bytes, size) }
+concept hash256_function = hash_function<H> && requires(const H hash, const void* bytes, std::size_t size) {
+  { hash.hash256(bytes, size) }
   noexcept->std::same_as<digest256>;
 };
 

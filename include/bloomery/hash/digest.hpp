@@ -18,7 +18,7 @@ template <class H>
 concept run_time_hash = requires(const H hash, const void* bytes, std::size_t size) {
   { hash.info() } -> std::same_as<const hash_info&>;
   { hash.digest(bytes, size) } -> std::same_as<std::uint64_t>;
-  { hash.digest_wide(bytes, size) } -> std::same_as<digest128>;
+  { hash.digest128_of(bytes, size) } -> std::same_as<digest128>;
 };
 
 template <class H>
@@ -47,13 +47,13 @@ std::uint64_t digest_bytes(const H& hash, const void* bytes, std::size_t size) n
 // 128 bits. Of a hash with fewer bits (ask `info_of(hash).bits`) the high word is computed from the low one: it adds no
 // information, but every call has a defined answer. At compile time such a hash is refused.
 template <digester H>
-digest128 digest_bytes_wide(const H& hash, const void* bytes, std::size_t size) noexcept {
+digest128 digest128_bytes(const H& hash, const void* bytes, std::size_t size) noexcept {
   if constexpr (hash_function<H>) {
-    static_assert(wide_hash_function<H>, "this hash has no 128-bit digest: use xxh3 or murmur3_x64_128");
+    static_assert(hash128_function<H>, "this hash has no 128-bit digest: use xxh3 or murmur3_x64_128");
     static_assert(H::info.bits == 128 && !H::info.weak);
-    return hash.wide(bytes, size);
+    return hash.hash128(bytes, size);
   } else {
-    return hash.digest_wide(bytes, size);
+    return hash.digest128_of(bytes, size);
   }
 }
 

@@ -1,6 +1,6 @@
 // hash/digest_feed.hpp: digests for the loops that do not hash.
 //
-// A source of digests (given_digests in kernels/blocked.hpp, digest_source in hash/vector/digest_batch.hpp) behind a pointer
+// A source of digests (ready_digests in kernels/blocked.hpp, digest_source in hash/vector/digest_batch.hpp) behind a pointer
 // to its function, which is called once for 64 keys. So the loops of an instruction set without vector code for hashing
 // are compiled once, not once for each source. The feed refers to the source and must not outlive it.
 #pragma once

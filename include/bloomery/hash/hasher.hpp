@@ -52,17 +52,17 @@ struct hash_operations {
   const hash_info* info;
   std::size_t only_size_bytes;  // 0: keys of every size
   std::uint64_t (*digest)(const void* state, const void* bytes, std::size_t size) noexcept;
-  digest128 (*digest_wide)(const void* state, const void* bytes, std::size_t size) noexcept;
+  digest128 (*digest128_of)(const void* state, const void* bytes, std::size_t size) noexcept;
   void (*digests)(const void* state, std::span<const std::string_view> keys, std::uint64_t* out) noexcept;
-  void (*digests_wide)(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept;
+  void (*digests128)(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept;
   void (*digests_u64)(const void* state, std::span<const std::uint64_t> keys, std::uint64_t* out) noexcept;
-  void (*digests_widest)(const void* state, std::span<const std::string_view> keys, digest256* out) noexcept;
+  void (*digests256)(const void* state, std::span<const std::string_view> keys, digest256* out) noexcept;
 };
 
 template <hash_function H>
-digest128 wide_or_widened(const H& hash, const void* bytes, std::size_t size) noexcept {
-  if constexpr (wide_hash_function<H>) {
-    return digest_bytes_wide(hash, bytes, size);
+digest128 hash128_or_widened(const H& hash, const void* bytes, std::size_t size) noexcept {
+  if constexpr (hash128_function<H>) {
+    return digest128_bytes(hash, bytes, size);
   } else {
     const std::uint64_t low = digest_bytes(hash, bytes, size);
     return {.low = low, .high = mix64(low ^ 0x9e3779b97f4a7c15ULL)};
@@ -70,11 +70,11 @@ digest128 wide_or_widened(const H& hash, const void* bytes, std::size_t size) no
 }
 
 template <hash_function H>
-digest256 widest_or_widened(const H& hash, const void* bytes, std::size_t size) noexcept {
-  if constexpr (widest_hash_function<H>) {
-    return hash.widest(bytes, size);
+digest256 hash256_or_widened(const H& hash, const void* bytes, std::size_t size) noexcept {
+  if constexpr (hash256_function<H>) {
+    return hash.hash256(bytes, size);
   } else {
-    const digest128 wide = wide_or_widened(hash, bytes, size);
+    const digest128 wide = hash128_or_widened(hash, bytes, size);
     return {{wide.low, wide.high, mix64(wide.low ^ wide.high), mix64(wide.low + wide.high)}};
   }
 }
@@ -90,20 +90,20 @@ struct hash_functions {
   static std::uint64_t digest(const void* state, const void* bytes, std::size_t size) noexcept {
     return digest_bytes(self(state), bytes, size);
   }
-  static digest128 digest_wide(const void* state, const void* bytes, std::size_t size) noexcept {
-    return wide_or_widened(self(state), bytes, size);
+  static digest128 digest128_of(const void* state, const void* bytes, std::size_t size) noexcept {
+    return hash128_or_widened(self(state), bytes, size);
   }
   static void digests(const void* state, std::span<const std::string_view> keys, std::uint64_t* out) noexcept {
     const H hash = self(state);
     for (const auto key : keys) *out++ = digest_bytes(hash, key.data(), key.size());
   }
-  static void digests_wide(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept {
+  static void digests128(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept {
     const H hash = self(state);
-    for (const auto key : keys) *out++ = wide_or_widened(hash, key.data(), key.size());
+    for (const auto key : keys) *out++ = hash128_or_widened(hash, key.data(), key.size());
   }
-  static void digests_widest(const void* state, std::span<const std::string_view> keys, digest256* out) noexcept {
+  static void digests256(const void* state, std::span<const std::string_view> keys, digest256* out) noexcept {
     const H hash = self(state);
-    for (const auto key : keys) *out++ = widest_or_widened(hash, key.data(), key.size());
+    for (const auto key : keys) *out++ = hash256_or_widened(hash, key.data(), key.size());
   }
   static void digests_u64(const void* state, std::span<const std::uint64_t> keys, std::uint64_t* out) noexcept {
     const H hash = self(state);
@@ -128,11 +128,11 @@ inline constexpr hash_operations operations_of = {
     .info = &H::info,
     .only_size_bytes = only_size_of<H>(),
     .digest = hash_functions<H>::digest,
-    .digest_wide = hash_functions<H>::digest_wide,
+    .digest128_of = hash_functions<H>::digest128_of,
     .digests = hash_functions<H>::digests,
-    .digests_wide = hash_functions<H>::digests_wide,
+    .digests128 = hash_functions<H>::digests128,
     .digests_u64 = hash_functions<H>::digests_u64,
-    .digests_widest = hash_functions<H>::digests_widest,
+    .digests256 = hash_functions<H>::digests256,
 };
 
 }  // namespace detail
@@ -173,7 +173,7 @@ class hasher {
 
   [[nodiscard]] const hash_info& info() const noexcept { return *operations_->info; }
   [[nodiscard]] hash_spec spec() const noexcept { return spec_; }
-  [[nodiscard]] bool is_wide() const noexcept { return info().bits == 128; }
+  [[nodiscard]] bool is_128_bit() const noexcept { return info().bits == 128; }
 
   // Whether keys of this size may be hashed: all but for `identity`, which takes 8 bytes only.
   [[nodiscard]] bool accepts(std::size_t size_bytes) const noexcept {
@@ -183,21 +183,21 @@ class hasher {
   [[nodiscard]] std::uint64_t digest(const void* bytes, std::size_t size) const noexcept {
     return operations_->digest(state_.data(), bytes, size);
   }
-  // The hash must have 128 bits (is_wide); for others see digest_bytes_wide.
-  [[nodiscard]] digest128 digest_wide(const void* bytes, std::size_t size) const noexcept {
-    return operations_->digest_wide(state_.data(), bytes, size);
+  // The hash must have 128 bits (is_128_bit); for others see digest128_bytes.
+  [[nodiscard]] digest128 digest128_of(const void* bytes, std::size_t size) const noexcept {
+    return operations_->digest128_of(state_.data(), bytes, size);
   }
 
   // Batches: out[i] is the digest of keys[i], for as many as both spans hold.
   void digests(std::span<const std::string_view> keys, std::span<std::uint64_t> out) const noexcept {
     operations_->digests(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
   }
-  void digests_wide(std::span<const std::string_view> keys, std::span<digest128> out) const noexcept {
-    operations_->digests_wide(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
+  void digests128(std::span<const std::string_view> keys, std::span<digest128> out) const noexcept {
+    operations_->digests128(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
   }
   // The hash must have 256 bits (murmur3-x64-128, for filters of bits-and-blooms).
-  void digests_widest(std::span<const std::string_view> keys, std::span<digest256> out) const noexcept {
-    operations_->digests_widest(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
+  void digests256(std::span<const std::string_view> keys, std::span<digest256> out) const noexcept {
+    operations_->digests256(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
   }
   // Integers, each hashed as 8 little-endian bytes.
   void digests(std::span<const std::uint64_t> keys, std::span<std::uint64_t> out) const noexcept {

@@ -175,7 +175,7 @@ class tuple_sink {
   // The encoding so far; what digest() hashes.
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {buffer_.data(), used_}; }
   [[nodiscard]] std::uint64_t digest() const noexcept { return digest_bytes(hash_, buffer_.data(), used_); }
-  [[nodiscard]] digest128 digest_wide() const noexcept { return digest_bytes_wide(hash_, buffer_.data(), used_); }
+  [[nodiscard]] digest128 digest128_of() const noexcept { return digest128_bytes(hash_, buffer_.data(), used_); }
   // Whether no digest stands for a part of them: then keys of equal bytes are equal.
   [[nodiscard]] bool is_whole() const noexcept { return whole_; }
   void clear() noexcept {
@@ -202,9 +202,9 @@ class tuple_sink {
 
   // Writes D(field) and returns its size.
   std::size_t encode_digest(std::byte* to, std::span<const std::byte> field) const noexcept {
-    if constexpr (wide_hash_function<H> || !hash_function<H>) {
+    if constexpr (hash128_function<H> || !hash_function<H>) {
       if (info_of(hash_).bits == 128) {
-        const auto bytes = digest_as_bytes(digest_bytes_wide(hash_, field.data(), field.size()));
+        const auto bytes = digest_as_bytes(digest128_bytes(hash_, field.data(), field.size()));
         std::memcpy(to, bytes.data(), bytes.size());
         return bytes.size();
       }
@@ -316,14 +316,14 @@ std::uint64_t digest_of(const H& hash, const Key& key) noexcept {
 
 // The 128-bit digest of a key of any type, by a hash that has one.
 template <digester H, class Key>
-digest128 digest_wide_of(const H& hash, const Key& key) noexcept {
+digest128 digest128_of(const H& hash, const Key& key) noexcept {
   static_assert(!std::is_same_v<Key, prehashed>, "a 64-bit digest does not make 128 bits: give prehashed128");
   if constexpr (std::is_same_v<Key, prehashed128>) {
     return key.digest;
   } else {
     return detail::digest_key(
-        hash, key, [&](const void* bytes, std::size_t size) { return digest_bytes_wide(hash, bytes, size); },
-        [](const auto& sink) { return sink.digest_wide(); });
+        hash, key, [&](const void* bytes, std::size_t size) { return digest128_bytes(hash, bytes, size); },
+        [](const auto& sink) { return sink.digest128_of(); });
   }
 }
 

@@ -36,12 +36,12 @@ struct paired_murmur2 {
                                   .weak = false,
                                   .summary = "MurmurHash2 twice, 2 x 32 bits, no seed: old filters of RedisBloom"};
 
-  [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
+  [[nodiscard]] digest128 hash128(const void* bytes, std::size_t size) const noexcept {
     const std::uint32_t first = murmur2_32(bytes, size, 0x9747b28cU);
     return {first, murmur2_32(bytes, size, first)};
   }
   std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
-    const digest128 both = wide(bytes, size);
+    const digest128 both = hash128(bytes, size);
     return mix64(both.low | (both.high << 32U));
   }
 };

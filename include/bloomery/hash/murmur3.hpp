@@ -28,10 +28,10 @@ struct murmur3_x64_128 {
                                   .weak = false,
                                   .summary = "MurmurHash3 x64, 64 or 128 bits: as in Guava and Cassandra"};
 
-  std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept { return wide(bytes, size).low; }
+  std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept { return hash128(bytes, size).low; }
 
   // {h1, h2} of the published function.
-  [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
+  [[nodiscard]] digest128 hash128(const void* bytes, std::size_t size) const noexcept {
     const auto* at = static_cast<const std::byte*>(bytes);
     digest128 h = blocks(at, size / 16);
     at += size / 16 * 16;
@@ -41,7 +41,7 @@ struct murmur3_x64_128 {
   }
 
   // {h1, h2} of the key, then {h1, h2} of the key with a byte 01 behind it: what bits-and-blooms makes of a key.
-  [[nodiscard]] digest256 widest(const void* bytes, std::size_t size) const noexcept {
+  [[nodiscard]] digest256 hash256(const void* bytes, std::size_t size) const noexcept {
     const auto* at = static_cast<const std::byte*>(bytes);
     digest128 h = blocks(at, size / 16);
     at += size / 16 * 16;

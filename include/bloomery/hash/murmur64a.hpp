@@ -56,7 +56,7 @@ struct paired_murmur64a {
   std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
     return murmur64a_pair(bytes, size).low;
   }
-  [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
+  [[nodiscard]] digest128 hash128(const void* bytes, std::size_t size) const noexcept {
     return murmur64a_pair(bytes, size);
   }
 };

@@ -29,7 +29,7 @@ struct xxh3 {
   // The 8 little-endian bytes of an integer key, without a call.
   [[nodiscard]] std::uint64_t integer(std::uint64_t key) const noexcept { return xxh3_short::integer(key, seed); }
   // The low word differs from the 64-bit digest for most key lengths: they are two functions.
-  [[nodiscard]] digest128 wide(const void* bytes, std::size_t size) const noexcept {
+  [[nodiscard]] digest128 hash128(const void* bytes, std::size_t size) const noexcept {
     const XXH128_hash_t digest = XXH3_128bits_withSeed(bytes, size, seed);
     return {.low = digest.low64, .high = digest.high64};
   }

@@ -130,7 +130,7 @@ struct blocked_keys {
 
 // Where a batch gets its digests: called with ascending `first` and at most blocked_group for `count`, it returns them,
 // in `room` or wherever they lie already.
-struct given_digests {
+struct ready_digests {
   const std::uint64_t* digests;
   const std::uint64_t* operator()(std::size_t first, std::size_t /*count*/, std::uint64_t* /*room*/) const noexcept {
     return digests + first;
@@ -188,7 +188,8 @@ void blocked_scalar(const blocked_view& view, std::size_t count, Next& next, Eac
 }
 
 template <class Layout, class Next>
-void blocked_ask_scalar(const blocked_view& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+void blocked_contains_batch_scalar(const blocked_view& view, std::size_t count, Next& next,
+                                   std::uint64_t* mask) noexcept {
   for (std::size_t word = 0; word < (count + 63) / 64; ++word) mask[word] = 0;
   blocked_scalar<Layout>(view, count, next, [&](std::size_t i, std::uint64_t digest) {
     mask[i / 64] |= std::uint64_t{blocked_contains<Layout>(view, digest)} << (i % 64);

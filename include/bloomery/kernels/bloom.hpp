@@ -63,7 +63,7 @@ struct bloom_keys {
   }
   // Sends for the lines of the next probes of the n-th key that is left.
   template <class View>
-  void send_for(const View view, std::size_t n, unsigned probes) const noexcept {
+  void prefetch(const View view, std::size_t n, unsigned probes) const noexcept {
     const std::uint64_t add = add_of(left[n]);
     std::uint64_t next = x[left[n]];
     for (unsigned i = 0; i < probes; ++i) {
@@ -76,10 +76,10 @@ struct bloom_keys {
   // are sent for `ahead` keys ahead.
   template <class View>
   void test(const View view, unsigned probes, std::size_t ahead) noexcept {
-    for (std::size_t n = 0; n < ahead && n < count; ++n) send_for(view, n, probes);
+    for (std::size_t n = 0; n < ahead && n < count; ++n) prefetch(view, n, probes);
     std::size_t kept = 0;
     for (std::size_t n = 0; n < count; ++n) {
-      if (n + ahead < count) send_for(view, n + ahead, probes);
+      if (n + ahead < count) prefetch(view, n + ahead, probes);
       const std::uint16_t key = left[n];
       const std::uint64_t add = add_of(key);
       std::uint64_t next = x[key];
@@ -195,7 +195,7 @@ void bloom_ask_near(const View view, std::size_t count, Next& next, std::uint64_
 
 // `next` gives digests as stream_kind says. A view is a bloom_view, or what has its members: other cells than bits.
 template <class Digest, class View, class Next>
-void bloom_ask(const View& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+void bloom_contains_batch(const View& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
   if (view.size_bytes() <= near_bytes) return bloom_ask_near<Digest>(view, count, next, mask);
   bloom_ask_far<Digest>(view, count, next, mask);
 }

@@ -206,7 +206,7 @@ erased counting_erase(std::uint64_t* words, const counting_view& view, std::uint
   return gone ? erased::last : erased::one;
 }
 
-// For bloom_ask: a counter that is not 0 is a set bit.
+// For bloom_contains_batch: a counter that is not 0 is a set bit.
 struct spread_view {
   const std::uint64_t* words = nullptr;
   std::uint64_t bits = 0;  // counters
@@ -244,8 +244,8 @@ void for_each_line(const counting_view& view, std::size_t count, const Next& nex
 }
 
 template <class Next>
-void counting_ask_lines_scalar(const counting_view& view, std::size_t count, const Next& next,
-                               std::uint64_t* mask) noexcept {
+void counting_contains_lines_scalar(const counting_view& view, std::size_t count, const Next& next,
+                                    std::uint64_t* mask) noexcept {
   for (std::size_t word = 0; word < (count + 63) / 64; ++word) mask[word] = 0;
   for_each_line(view, count, next, [&](std::size_t i, std::uint64_t digest) {
     // No branch that would be guessed wrong for every other key: all probes are in one line.

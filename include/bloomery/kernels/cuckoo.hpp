@@ -147,7 +147,7 @@ struct cuckoo_table {
   [[nodiscard]] unsigned first_bit(std::uint64_t bucket) const noexcept {
     return Whole ? 0 : static_cast<unsigned>(bucket * stride % 8);
   }
-  void send_for(std::uint64_t bucket) const noexcept { __builtin_prefetch(bytes + first_byte(bucket)); }
+  void prefetch(std::uint64_t bucket) const noexcept { __builtin_prefetch(bytes + first_byte(bucket)); }
   void send_for_write(std::uint64_t bucket) const noexcept { __builtin_prefetch(bytes + first_byte(bucket), 1); }
 
   // The stored bits from the byte in which the bucket begins.
@@ -307,7 +307,7 @@ struct cuckoo_search {
       next[count++] = {table.other(owner, table.fingerprint_of(slot)), slot, before, from, no_lane};
       if (owner != bucket) next[count++] = {owner, slot, before, from, static_cast<std::uint8_t>(slot & 1U)};
     }
-    for (std::size_t i = 0; i < count; ++i) table.send_for(next[i].bucket);
+    for (std::size_t i = 0; i < count; ++i) table.prefetch(next[i].bucket);
     return count;
   }
 
@@ -391,8 +391,8 @@ void cuckoo_groups(const Table& table, std::size_t count, const digest_feed& nex
           table.send_for_write(key.first);
           table.send_for_write(key.other);
         } else {
-          table.send_for(key.first);
-          table.send_for(key.other);
+          table.prefetch(key.first);
+          table.prefetch(key.other);
         }
         keys[first % keys.size() + i] = key;
       }
@@ -405,7 +405,8 @@ void cuckoo_groups(const Table& table, std::size_t count, const digest_feed& nex
 }
 
 template <class Table>
-void cuckoo_ask(const Table& given, std::size_t count, const digest_feed& next, std::uint64_t* mask) noexcept {
+void cuckoo_contains_batch(const Table& given, std::size_t count, const digest_feed& next,
+                           std::uint64_t* mask) noexcept {
   const Table table = given;
   cuckoo_groups<cuckoo_access::read>(table, count, next, [&](std::size_t first, std::span<const cuckoo_key> keys) {
     std::uint64_t answers = 0;

@@ -167,7 +167,7 @@ struct dleft_table {
     for (const std::uint64_t at : key.at) copies += look(at, remainder).occurrences();
     return copies;
   }
-  void send_for(const dleft_key& key) const noexcept {
+  void prefetch(const dleft_key& key) const noexcept {
     for (const std::uint64_t at : key.at) __builtin_prefetch(bytes + at);
   }
 };
@@ -186,7 +186,7 @@ struct dleft_editor : dleft_table<Words> {
     whole[0] |= 0xffffU;
   }
 
-  void send_for(const dleft_key& key) const noexcept {
+  void prefetch(const dleft_key& key) const noexcept {
     for (const std::uint64_t at : key.at) __builtin_prefetch(to + at, 1);
   }
   // Writes one cell: the remainder with a counter of 1, or nothing.
@@ -320,7 +320,7 @@ void dleft_groups(const Table& table, std::size_t count, const digest_feed& next
       for (std::size_t i = 0; i < size; ++i) {
         dleft_key& key = keys[first % keys.size() + i];
         key = table.key(digests[i]);
-        table.send_for(key);
+        table.prefetch(key);
       }
     }
     if (first == 0) continue;
@@ -331,8 +331,8 @@ void dleft_groups(const Table& table, std::size_t count, const digest_feed& next
 }
 
 template <unsigned Words>
-void dleft_ask(const dleft_table<Words>& given, std::size_t count, const digest_feed& next,
-               std::uint64_t* mask) noexcept {
+void dleft_contains_batch(const dleft_table<Words>& given, std::size_t count, const digest_feed& next,
+                          std::uint64_t* mask) noexcept {
   const dleft_table<Words> table = given;
   dleft_groups(table, count, next, [&](std::size_t first, std::span<const dleft_key> keys) {
     std::uint64_t answers = 0;

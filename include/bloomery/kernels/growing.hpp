@@ -203,10 +203,10 @@ growing_split_counts growing_split(const std::byte* line, std::byte* even, std::
 }
 
 // What a look-up asks when its line is full and holds no match: further codes of the line may lie elsewhere. Where is
-// written behind the page. A batch sends for that, then for what it leads to (send_for), and asks last.
-struct growing_beyond {
+// written behind the page. A batch sends for that, then for what it leads to (prefetch), and asks last.
+struct growing_overflow {
   bool (*holds)(growing_page page, std::uint64_t digest) noexcept = nullptr;
-  void (*send_for)(growing_page page, std::uint64_t digest) noexcept = nullptr;
+  void (*prefetch)(growing_page page, std::uint64_t digest) noexcept = nullptr;
 };
 
 }  // namespace bloomery::kernels

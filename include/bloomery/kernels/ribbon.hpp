@@ -29,7 +29,7 @@ inline constexpr unsigned ribbon_bucket_starts = 256;  // that have a threshold 
 inline constexpr unsigned ribbon_most_layers = 5;
 inline constexpr unsigned ribbon_most_columns = 32;
 // A look-up may read so many words beyond the last block.
-inline constexpr unsigned ribbon_words_beyond = 8;
+inline constexpr unsigned ribbon_overflow_words = 8;
 
 // A filter beyond this size is worth sending for its lines. Measured: below, look-ups that follow each other hide the second
 // cache by themselves.

@@ -61,7 +61,7 @@ BLOOMERY_FOR_AVX2 void split_digests(const Next& next, std::size_t first, std::s
                                      digest_lists& ends) noexcept {
   std::array<std::uint64_t, 64> room;
   const std::uint64_t* digests = nullptr;
-  if constexpr (!in_fours<Next>) digests = next(first, count, room.data());
+  if constexpr (!can_hash4<Next>) digests = next(first, count, room.data());
   const __m256i sign = all64(std::uint64_t{1} << 63U);
   const __m256i signed_limit = _mm256_xor_si256(all64(limit), sign);
   digest_lists to = ends;

@@ -17,7 +17,7 @@ enum class memory_access : std::uint8_t { read = 0, write = 1 };
 
 // Asks memory for what an operation on the digest will touch.
 template <memory_access For, filter_kind K>
-void send_for(const K& filter, std::uint64_t digest) noexcept {
+void prefetch(const K& filter, std::uint64_t digest) noexcept {
   if constexpr (contiguous_kind<K>) {
     const std::byte* memory = filter.payload().data();
     filter.for_each_touched(digest, [memory](std::uint64_t first, std::uint64_t /*size*/) {
@@ -30,9 +30,9 @@ void send_for(const K& filter, std::uint64_t digest) noexcept {
 template <memory_access For, filter_kind K, class F>
 void for_each_ahead(const K& filter, std::span<const std::uint64_t> digests, F&& f) noexcept {
   constexpr std::size_t ahead = 12;
-  for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) send_for<For>(filter, digests[i]);
+  for (std::size_t i = 0; i < digests.size() && i < ahead; ++i) prefetch<For>(filter, digests[i]);
   for (std::size_t i = 0; i < digests.size(); ++i) {
-    if (i + ahead < digests.size()) send_for<For>(filter, digests[i + ahead]);
+    if (i + ahead < digests.size()) prefetch<For>(filter, digests[i + ahead]);
     f(i, digests[i]);
   }
 }

@@ -111,7 +111,7 @@ class bitmap {
 
   [[nodiscard]] key_count keys() const noexcept { return {engine_->cardinality(set_), true}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return max_keys; }
-  [[nodiscard]] double promised_fpr() const noexcept { return 0; }
+  [[nodiscard]] double target_fpr() const noexcept { return 0; }
   [[nodiscard]] double fill() const noexcept;  // keys / (largest - smallest + 1)
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys().keys); }
   [[nodiscard]] double fpr_now() const noexcept { return 0; }

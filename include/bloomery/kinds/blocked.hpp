@@ -61,11 +61,11 @@ class blocked {
 
   // How many of the digests changed something.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), kernels::given_digests{digests.data()});
+    return insert_stream(digests.size(), kernels::ready_digests{digests.data()});
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
   template <class Next>
@@ -76,7 +76,7 @@ class blocked {
   // Threads that fill parts of their own: see partitioned_kind in kinds/concept.hpp.
   [[nodiscard]] block_partition partition_into(unsigned parts) const noexcept { return {layout_, blocks_, parts}; }
   std::uint64_t insert_part(std::span<const std::uint64_t> digests) noexcept {
-    return insert_uncounted(digests.size(), kernels::given_digests{digests.data()});
+    return insert_uncounted(digests.size(), kernels::ready_digests{digests.data()});
   }
 
   // Many threads at once: see kinds/concurrent.hpp.
@@ -104,7 +104,7 @@ class blocked {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] block_layout layout() const noexcept { return layout_; }
   [[nodiscard]] std::uint64_t blocks() const noexcept { return blocks_; }
   [[nodiscard]] std::uint64_t bits() const noexcept { return blocks_ * model().block_bits(); }
@@ -240,9 +240,9 @@ std::uint64_t blocked::insert_stream(std::size_t count, Next&& next) noexcept {
 template <class Next>
 void blocked::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
   if (layout_ == block_layout::split64) {
-    kernels::blocked_ask<kernels::split64>(kernel_view(), count, next, mask.data());
+    kernels::blocked_contains_batch<kernels::split64>(kernel_view(), count, next, mask.data());
   } else {
-    kernels::blocked_ask<kernels::split32>(kernel_view(), count, next, mask.data());
+    kernels::blocked_contains_batch<kernels::split32>(kernel_view(), count, next, mask.data());
   }
 }
 

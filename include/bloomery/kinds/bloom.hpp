@@ -50,7 +50,7 @@ class bloom {
       .name = "bloom",
       .summary = "classic Bloom filter: smallest that merges, any m and k, k lines a look-up",
       .lines = "k (about 2 when absent)",
-      .wide_digests = true,
+      .takes_digest128 = true,
       .packs = true};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
@@ -76,7 +76,7 @@ class bloom {
   }
   void may_contain_batch(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept {
     const given<digest128> next{digests.data()};
-    kernels::bloom_ask<digest128>(kernel_view(), digests.size(), next, mask.data());
+    kernels::bloom_contains_batch<digest128>(kernel_view(), digests.size(), next, mask.data());
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
   template <class Next>
@@ -85,7 +85,7 @@ class bloom {
   }
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
-    kernels::bloom_ask<std::uint64_t>(kernel_view(), count, next, mask.data());
+    kernels::bloom_contains_batch<std::uint64_t>(kernel_view(), count, next, mask.data());
   }
 
   // Many threads at once: see kinds/concurrent.hpp.
@@ -113,7 +113,7 @@ class bloom {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] std::uint64_t bits() const noexcept { return bits_; }
   [[nodiscard]] cell_shape cells() const noexcept { return {.cells = bits_, .hashes = hashes_}; }
   [[nodiscard]] unsigned hashes() const noexcept { return hashes_; }
@@ -229,7 +229,7 @@ inline result<bloom> bloom::make(const filter_params& params) noexcept {
   filter.hashes_ = solved->hashes;
   filter.capacity_ = solved->keys;
   filter.fpr_ = params.fpr ? *params.fpr : solved->fpr;
-  filter.digest_bits_ = params.wide_digests ? 128 : solved->digest_bits;
+  filter.digest_bits_ = params.takes_digest128 ? 128 : solved->digest_bits;
   return filter;
 }
 
@@ -373,7 +373,7 @@ inline result<bloom> bloom::view(const stored_shape& shape, std::span<const std:
   return filter;
 }
 
-static_assert(mappable<bloom> && mergeable<bloom> && foldable<bloom> && concurrent_kind<bloom> && wide_kind<bloom> &&
-              stream_kind<bloom>);
+static_assert(mappable<bloom> && mergeable<bloom> && foldable<bloom> && concurrent_kind<bloom> &&
+              digest128_kind<bloom> && stream_kind<bloom>);
 
 }  // namespace bloomery

@@ -57,7 +57,7 @@ class cascade {
       .name = "cascade",
       .summary = "built once from keys to match and keys not to match: exact about both lists",
       .lines = "2 to 12, in two places",
-      .built_at_once = true,
+      .is_static = true,
       .excludes = true};
 
   // By the numbers of both lists: request.excluded_keys, and fpr as a bound for keys of neither.
@@ -83,7 +83,7 @@ class cascade {
       ask(digests.subspan(first, std::min(group, digests.size() - first)), mask.data() + first / 64);
     }
   }
-  // The same with digests that are made as they are needed: see stream_asked_kind in kinds/concept.hpp.
+  // The same with digests that are made as they are needed: see stream_query_kind in kinds/concept.hpp.
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
 
@@ -98,7 +98,7 @@ class cascade {
   [[nodiscard]] key_count keys() const noexcept { return {keys_.included, true}; }
   [[nodiscard]] std::uint64_t excluded_keys() const noexcept { return keys_.excluded; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return keys_.included + keys_.excluded; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] const cascade_geometry& geometry() const noexcept { return geometry_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
   // Keys for each slot: of the first layer, or of the only one.
@@ -209,7 +209,7 @@ void cascade::may_contain_stream(std::size_t count, Next&& next, std::span<std::
 }
 
 inline void cascade::ask(std::span<const std::uint64_t> digests, std::uint64_t* mask) const noexcept {
-  const kernels::given_digests given{digests.data()};
+  const kernels::ready_digests given{digests.data()};
   if (geometry_.has_sieve()) {
     ask_sieve_.many(sieve_, digests.size(), kernels::digest_feed(given), mask);
     ask_table_too(digests, mask);
@@ -236,7 +236,7 @@ inline void cascade::ask_table_too(std::span<const std::uint64_t> digests, std::
     mask[word] = 0;
   }
   std::array<std::uint64_t, group / 64> matches;
-  const kernels::given_digests given{left.data()};
+  const kernels::ready_digests given{left.data()};
   ask_table_.many(table_, count, kernels::digest_feed(given), matches.data());
   for (std::size_t i = 0; i < count; ++i)
     mask[places[i] / 64] |= (matches[i / 64] >> (i % 64) & 1U) << (places[i] % 64);
@@ -340,6 +340,6 @@ inline result<cascade> cascade::view(const stored_shape& shape, std::span<const 
   return filter;
 }
 
-static_assert(excluding_kind<cascade> && contiguous_kind<cascade> && stream_asked_kind<cascade>);
+static_assert(excluding_kind<cascade> && contiguous_kind<cascade> && stream_query_kind<cascade>);
 
 }  // namespace bloomery

@@ -30,7 +30,7 @@ struct kind_info {
   bool exact = false;            // no false positives
   bool grows = false;            // takes any number of keys
   bool integer_keys = false;     // digests are the keys themselves (hash `identity`)
-  bool wide_digests = false;     // can take 128-bit digests
+  bool takes_digest128 = false;  // can take 128-bit digests
   unsigned cell_bits = 1;        // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
   unsigned cell_copies = 0;      // copies of a key in one cell, where further ones take another; 0: copies take no room
   bool expires = false;          // forgets its oldest keys
@@ -40,7 +40,7 @@ struct kind_info {
   bool growth_factor = false;    // grows by a factor that the caller may choose
   std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where it is told no number
   bool packs = false;            // made emptier than usual, it packs to less: see sizing::packed_hashes
-  bool built_at_once = false;    // from all of its keys, see static_kind; nothing is added to it later
+  bool is_static = false;        // from all of its keys, see static_kind; nothing is added to it later
   bool excludes = false;         // built from keys to match and keys not to match, see excluding_kind
   // Kinds that grow: the mode in which they hold what they were made for and no more.
   std::string_view fixed_mode{};
@@ -66,7 +66,7 @@ struct filter_params {
   const clock_hook* clock = nullptr;             // kinds that expire: the time; null is the system's
   std::optional<std::uint64_t> growth{};         // kinds that take a growth factor
   std::optional<std::uint64_t> excluded_keys{};  // kinds that exclude keys: for sizing alone, as `keys` is
-  bool wide_digests = false;  // kinds that can take 128-bit digests: such, even if its own keys need none
+  bool takes_digest128 = false;  // kinds that can take 128-bit digests: such, even if its own keys need none
 
   [[nodiscard]] size_request sizes() const noexcept {
     return {keys, fpr, bits, hashes, bits_per_key, memory_bytes, excluded_keys};
@@ -110,7 +110,7 @@ concept filter_kind = std::movable<K> &&
   { constant == constant } -> std::same_as<bool>;
   { constant.keys() } -> std::same_as<key_count>;
   { constant.capacity_keys() } -> std::same_as<std::uint64_t>;
-  { constant.promised_fpr() } -> std::same_as<double>;
+  { constant.target_fpr() } -> std::same_as<double>;
   { constant.fill() } -> std::same_as<double>;
   { constant.estimated_keys() } -> std::same_as<double>;
   { constant.fpr_now() } -> std::same_as<double>;
@@ -138,7 +138,7 @@ concept static_kind = filter_kind<K> &&
 };
 
 // Those of them that take a second list, of digests that they shall not match, and are right about every digest of either.
-// About others they say yes at the rate promised_fpr(). capacity_keys() is the size of both lists. A digest that is in both is
+// About others they say yes at the rate target_fpr(). capacity_keys() is the size of both lists. A digest that is in both is
 // an error (errc::in_both_lists: number[0] are, and number[1] is one of them).
 template <class K>
 concept excluding_kind = static_kind<K> &&
@@ -182,9 +182,9 @@ concept intersectable = mergeable<K> && requires(K filter, const K& other) {
 };
 
 // What a merge may do to the false-positive rate, for kinds that refuse to break their promise by one.
-enum class merge_rate : std::uint8_t { as_promised, any };
+enum class merge_fpr : std::uint8_t { keep_target, any };
 template <class K>
-concept refusing_merges = mergeable<K> && requires(K filter, const K& other, merge_rate rate) {
+concept refusing_merges = mergeable<K> && requires(K filter, const K& other, merge_fpr rate) {
   { filter.merge(other, rate) } -> std::same_as<result<void>>;
 };
 
@@ -238,7 +238,7 @@ struct loss_state {
   std::uint64_t capacity_removals = 0;  // with so many, the promised rate is reached
   std::uint64_t returned = 0;           // keys in the list of those that came back, or would have been lost at once
   std::uint64_t return_slots = 0;       // in that list
-  double promised_rate = 0;             // of the keys that are there, the share that is called absent
+  double target_rate = 0;               // of the keys that are there, the share that is called absent
   double rate = 0;  // the same, now, of those that were there before the removals; 0 before the first
 };
 template <class K>
@@ -285,12 +285,12 @@ struct next_archetype {
   const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept;
 };
 template <class K>
-concept stream_asked_kind = filter_kind<K> &&
+concept stream_query_kind = filter_kind<K> &&
     requires(const K constant, const next_archetype& next, std::size_t count, std::span<std::uint64_t> mask) {
   constant.may_contain_stream(count, next, mask);
 };
 template <class K>
-concept stream_kind = stream_asked_kind<K> && requires(K filter, const next_archetype& next, std::size_t count) {
+concept stream_kind = stream_query_kind<K> && requires(K filter, const next_archetype& next, std::size_t count) {
   { filter.insert_stream(count, next) } -> std::same_as<std::uint64_t>;
 };
 
@@ -308,7 +308,7 @@ concept lookup_kind = filter_kind<K> && requires(const K constant, const lookup_
 };
 
 template <class K>
-concept wide_kind = filter_kind<K> && requires(K filter, const K constant, digest128 digest) {
+concept digest128_kind = filter_kind<K> && requires(K filter, const K constant, digest128 digest) {
   { constant.digest_bits() } -> std::same_as<unsigned>;
   { filter.insert(digest) } -> std::same_as<insert_result>;
   { constant.may_contain(digest) } -> std::same_as<bool>;

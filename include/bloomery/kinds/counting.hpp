@@ -86,11 +86,11 @@ class counting {
 
   // How many of the digests were surely absent before.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), kernels::given_digests{digests.data()});
+    return insert_stream(digests.size(), kernels::ready_digests{digests.data()});
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
   template <class Next>
@@ -134,7 +134,7 @@ class counting {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] counter_layout layout() const noexcept { return layout_; }
   [[nodiscard]] cell_shape cells() const noexcept {
     return {.cells = counters(), .hashes = hashes_, .blocks = is_spread() ? 0 : size_};
@@ -254,9 +254,9 @@ template <class Next>
 void counting::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
   if (is_spread()) {
     const kernels::spread_view view{store_.data(), size_, hashes_};
-    kernels::bloom_ask<std::uint64_t>(view, count, next, mask.data());
+    kernels::bloom_contains_batch<std::uint64_t>(view, count, next, mask.data());
   } else {
-    kernels::counting_ask_lines(kernel_view(), count, next, mask.data());
+    kernels::counting_contains_lines(kernel_view(), count, next, mask.data());
   }
 }
 

@@ -30,7 +30,7 @@
 //               slots4    buckets of 4 slots; 96 % full. One bit more per key.
 //               slots2    buckets of 2 slots; 87 % full.
 //               sorted    as slots4, with a bit less a slot for some decoding: half as fast.
-//               redis     one link of RedisBloom's cuckoo filter, byte by byte, with hash murmur64a: buckets of 2 bytes, or of
+//               redis     one sub-filter of RedisBloom's cuckoo filter, byte by byte, with hash murmur64a: buckets of 2 bytes, or of
 //                         as many as follow (redis:4). Made as CF.RESERVE makes it, and as full as that gets, which
 //                         is before its capacity: 60 % of 65,536 slots, 80 % with 4. Rates of 1.6 % and 3.1 %.
 //               Unless one is named, window or slots4: the smaller one that will hold its keys. A width may follow, 4 to
@@ -198,11 +198,11 @@ class cuckoo {
     return insert_until_full(digests).inserted;
   }
   batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept {
-    return insert_many(digests.size(), kernels::digest_feed(kernels::given_digests{digests.data()}));
+    return insert_many(digests.size(), kernels::digest_feed(kernels::ready_digests{digests.data()}));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
   template <class Next>
@@ -212,7 +212,8 @@ class cuckoo {
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
     const kernels::digest_feed feed(next);
-    slots_.ask([&](const auto& table) { kernels::cuckoo_ask_with(active_isa(), table, count, feed, mask.data()); });
+    slots_.ask(
+        [&](const auto& table) { kernels::cuckoo_contains_batch_with(active_isa(), table, count, feed, mask.data()); });
   }
   // Look-ups for which the layout is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
@@ -237,7 +238,7 @@ class cuckoo {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] cuckoo_mode mode() const noexcept { return mode_; }
   [[nodiscard]] const kernels::cuckoo_geometry& geometry() const noexcept { return slots_.geometry; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return slots_.store.words() * 8; }

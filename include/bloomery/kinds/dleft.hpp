@@ -134,11 +134,11 @@ class dleft {
     return insert_until_full(digests).inserted;
   }
   batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept {
-    return insert_many(digests.size(), kernels::digest_feed(kernels::given_digests{digests.data()}));
+    return insert_many(digests.size(), kernels::digest_feed(kernels::ready_digests{digests.data()}));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
   template <class Next>
@@ -148,7 +148,7 @@ class dleft {
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
     const kernels::digest_feed feed(next);
-    memory_.ask([&](const auto& table) { kernels::dleft_ask(table, count, feed, mask.data()); });
+    memory_.ask([&](const auto& table) { kernels::dleft_contains_batch(table, count, feed, mask.data()); });
   }
   // Look-ups for which the width is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
@@ -173,7 +173,7 @@ class dleft {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] dleft_mode mode() const noexcept { return mode_; }
   [[nodiscard]] const kernels::dleft_geometry& geometry() const noexcept { return memory_.geometry; }
   [[nodiscard]] std::uint64_t stashed() const noexcept {

@@ -1,6 +1,6 @@
 // kinds/double_hashing.hpp: the false-positive rate of a Bloom filter whose probes are (a + i b mod 2^w) mod m, i = 0 .. k - 1.
 //
-// For RedisBloom's links (w = 64), and for filters of Guava (w = 63, or 32 bits with a sign) and Spark. The classic formula,
+// For RedisBloom's sub-filters (w = 64), and for filters of Guava (w = 63, or 32 bits with a sign) and Spark. The classic formula,
 // fill^k, takes the k bits of a key to be independent. They are an arithmetic progression, and for rates below about 1 / m
 // that is what decides:
 //

@@ -101,7 +101,7 @@ class dual {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return adds_.capacity_keys(); }
-  [[nodiscard]] double promised_fpr() const noexcept { return adds_.promised_fpr(); }
+  [[nodiscard]] double target_fpr() const noexcept { return adds_.target_fpr(); }
   // Both filters, to look at.
   [[nodiscard]] const blocked& adds() const noexcept { return adds_; }
   [[nodiscard]] const blocked& removals() const noexcept { return removals_; }
@@ -336,7 +336,7 @@ inline result<dual> dual::fold(std::uint64_t factor) const noexcept {
   small.field[0] /= factor;
   // The promise stays, so the capacity shrinks to what the blocks left can keep it for.
   const auto room =
-      sizing::keys_for(model, {.fpr = promised_fpr(), .hashes = adds_.hashes()}, model.bits(small.field[0]));
+      sizing::keys_for(model, {.fpr = target_fpr(), .hashes = adds_.hashes()}, model.bits(small.field[0]));
   small.capacity_keys = room ? *room : 0;
   auto store = bit_store::make(model.bits(small.field[0]) / 64, "the folded filter", store_.hooks());
   if (!store) return fail(store.error());
@@ -350,7 +350,7 @@ inline loss_state dual::loss_now() const noexcept {
           .capacity_removals = removals_.capacity_keys(),
           .returned = returned_,
           .return_slots = list_.slots(),
-          .promised_rate = promised_fpr(),
+          .target_rate = target_fpr(),
           .rate = has_removals() ? removals_.fpr_now() : 0.0};
 }
 
@@ -367,7 +367,7 @@ inline double dual::fpr_now() const noexcept {
 
 inline stored_shape dual::shape() const noexcept {
   return {.capacity_keys = capacity_keys(),
-          .fpr = promised_fpr(),
+          .fpr = target_fpr(),
           .keys = keys_,
           .keys_exact = keys_exact_,
           .digest_bits = 64,

@@ -87,7 +87,7 @@ class fuse {
       .lines = "3",
       .cell_bits = 8,
       .layouts = "wise3[:BITS] wise4[:BITS]",
-      .built_at_once = true};
+      .is_static = true};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     const auto sized = sizing::size_fuse(request, layout);
@@ -105,13 +105,13 @@ class fuse {
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
   }
-  // The same with digests that are made as they are needed: see stream_asked_kind in kinds/concept.hpp.
+  // The same with digests that are made as they are needed: see stream_query_kind in kinds/concept.hpp.
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
     const kernels::digest_feed feed(next);
-    ask([&](const auto& table) { kernels::fuse_ask_with(active_isa(), table, count, feed, mask.data()); });
+    ask([&](const auto& table) { kernels::fuse_contains_batch_with(active_isa(), table, count, feed, mask.data()); });
   }
   // Look-ups for which the layout is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
@@ -127,7 +127,7 @@ class fuse {
   // Different digests that it was built from.
   [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return keys_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fuse_model{geometry_.wise, geometry_.cell_bits}.fpr(); }
+  [[nodiscard]] double target_fpr() const noexcept { return fuse_model{geometry_.wise, geometry_.cell_bits}.fpr(); }
   [[nodiscard]] const kernels::fuse_geometry& geometry() const noexcept { return geometry_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
   // Keys a cell: as many cells have a value that a key asked for.
@@ -135,7 +135,7 @@ class fuse {
     return static_cast<double>(keys_) / static_cast<double>(geometry_.cells());
   }
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys_); }
-  [[nodiscard]] double fpr_now() const noexcept { return keys_ == 0 ? 0.0 : promised_fpr(); }
+  [[nodiscard]] double fpr_now() const noexcept { return keys_ == 0 ? 0.0 : target_fpr(); }
   [[nodiscard]] named_values describe() const noexcept {
     return {{{.name = "layout", .text = fuse_layout_name(geometry_.wise, geometry_.cell_bits)},
              {.name = "shards", .number = geometry_.shards()},
@@ -146,7 +146,7 @@ class fuse {
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept {
     return {.capacity_keys = keys_,
-            .fpr = promised_fpr(),
+            .fpr = target_fpr(),
             .keys = keys_,
             .keys_exact = true,
             .digest_bits = 64,
@@ -187,8 +187,8 @@ class fuse {
 // A size is for as many keys as there are, or as were expected if these are more.
 inline result<sizing::fuse_sized> fuse::size_for(const filter_params& params, std::uint64_t keys) noexcept {
   size_request request = params.sizes();
-  const bool size_given = request.bits || request.memory_bytes || request.bits_per_key;
-  if (!request.keys && !(request.fpr && size_given)) request.keys = std::max<std::uint64_t>(keys, 1);
+  const bool size_provided = request.bits || request.memory_bytes || request.bits_per_key;
+  if (!request.keys && !(request.fpr && size_provided)) request.keys = std::max<std::uint64_t>(keys, 1);
   if (auto checked = sizing::check(request); !checked) return fail(checked.error());
   if (request.bits_per_key) {
     const auto most = static_cast<double>(std::max(*request.keys, keys));
@@ -215,7 +215,7 @@ inline result<bool> fuse::fill_cells(const detail::fuse_keys& keys, unsigned thr
   if (!store) return fail(store.error());
   store_ = std::move(*store);
   if (keys_ == 0) return true;
-  auto workers = worker_team::make({.threads = std::min<std::uint64_t>(threads, geometry_.shards()),
+  auto workers = worker_pool::make({.threads = std::min<std::uint64_t>(threads, geometry_.shards()),
                                     .bytes_each = detail::fuse_work::size_bytes(geometry_.shard_cells())},
                                    memory);
   if (!workers) return fail(workers.error());
@@ -323,6 +323,6 @@ inline result<fuse> fuse::view(const stored_shape& shape, std::span<const std::b
   return filter;
 }
 
-static_assert(contiguous_kind<fuse> && static_kind<fuse> && stream_asked_kind<fuse> && lookup_kind<fuse>);
+static_assert(contiguous_kind<fuse> && static_kind<fuse> && stream_query_kind<fuse> && lookup_kind<fuse>);
 
 }  // namespace bloomery

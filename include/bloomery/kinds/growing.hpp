@@ -103,8 +103,8 @@ class growing {
   // Takes memory for so many further keys now, so that no insert waits for the system until they are in.
   result<void> reserve(std::uint64_t keys) noexcept;
 
-  result<void> merge(const growing& other, merge_rate rate) noexcept;
-  result<void> merge(const growing& other) noexcept { return merge(other, merge_rate::as_promised); }
+  result<void> merge(const growing& other, merge_fpr rate) noexcept;
+  result<void> merge(const growing& other) noexcept { return merge(other, merge_fpr::keep_target); }
   void clear() noexcept;
   // Same width, mode, pages, codes: the same answers for ever.
   friend bool operator==(const growing& a, const growing& b) noexcept {
@@ -114,7 +114,7 @@ class growing {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] growing_mode mode() const noexcept { return mode_; }
   [[nodiscard]] unsigned slot_bits() const noexcept { return width_; }
   [[nodiscard]] std::uint64_t pages() const noexcept { return state_.pages.pages(); }
@@ -251,7 +251,7 @@ std::uint64_t growing::insert_stream(std::size_t count, Next&& next) noexcept {
     const std::size_t size = std::min(group, count - first);
     const std::uint64_t* digests = next(first, size, room.data());
     detail::with_slots(width_, [&](auto engine) {
-      for (std::size_t i = 0; i < size; ++i) engine.send_for(state_, digests[i]);
+      for (std::size_t i = 0; i < size; ++i) engine.prefetch(state_, digests[i]);
     });
     for (std::size_t i = 0; i < size; ++i) inserted += insert(digests[i]) == insert_result::inserted ? 1U : 0U;
   }
@@ -262,8 +262,8 @@ template <class Next>
 void growing::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
   detail::with_slots(width_, [&](auto engine) {
     using slots = typename decltype(engine)::slots;
-    kernels::growing_ask_with<slots>(active_isa(), state_.pages.view(), count, kernels::digest_feed(next), mask.data(),
-                                     engine.beyond());
+    kernels::growing_contains_batch_with<slots>(active_isa(), state_.pages.view(), count, kernels::digest_feed(next),
+                                                mask.data(), engine.beyond());
   });
   if (!refused_) return;
   for (std::size_t i = 0; i < count; ++i) mask[i / 64] |= std::uint64_t{1} << (i % 64);
@@ -306,12 +306,12 @@ inline result<void> growing::check_same(const growing& other) const noexcept {
   return {};
 }
 
-inline result<void> growing::merge(const growing& other, merge_rate rate) noexcept {
+inline result<void> growing::merge(const growing& other, merge_fpr rate) noexcept {
   if (auto same = check_same(other); !same) return same;
   if (refused_ || other.refused_) return fail(errc::out_of_memory, "an earlier insert");
   const double together = -std::expm1(-(state_.coverage() + other.state_.coverage()));
-  if (rate == merge_rate::as_promised && together > std::max(fpr_, other.fpr_)) {
-    return fail_number(errc::merge_breaks_promise, together * 100);
+  if (rate == merge_fpr::keep_target && together > std::max(fpr_, other.fpr_)) {
+    return fail_number(errc::merge_exceeds_target, together * 100);
   }
   const bool is_set = mode_ == growing_mode::set;
   if (!detail::with_slots(width_, [&](auto engine) { return engine.merge(state_, other.state_, is_set); })) {

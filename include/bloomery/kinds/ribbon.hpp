@@ -50,7 +50,7 @@ class ribbon {
                                   .name = "ribbon",
                                   .summary = "built once from all keys: the smallest filter, at any rate",
                                   .lines = "2 to 9, side by side",
-                                  .built_at_once = true};
+                                  .is_static = true};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     return sizing::plan_ribbon(request, layout);
@@ -71,9 +71,9 @@ class ribbon {
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::given_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
   }
-  // The same with digests that are made as they are needed: see stream_asked_kind in kinds/concept.hpp.
+  // The same with digests that are made as they are needed: see stream_query_kind in kinds/concept.hpp.
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
     functions_.many(view_, count, kernels::digest_feed(next), mask.data());
@@ -102,7 +102,7 @@ class ribbon {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return keys_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] const ribbon_geometry& geometry() const noexcept { return geometry_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
   // Keys for each slot.
@@ -179,7 +179,7 @@ inline result<ribbon> ribbon::build_once(const filter_params& params, std::span<
   const std::uint64_t chunks = slots / detail::ribbon_new_layer::chunk_slots + 1;
   const std::uint64_t used = std::min<std::uint64_t>(threads == 0 ? machine_threads() : threads, chunks);
   const std::uint64_t bytes = detail::ribbon_band::bytes_for(std::min(slots, detail::ribbon_new_layer::chunk_slots));
-  auto workers = worker_team::make({.threads = used, .bytes_each = bytes}, params.memory);
+  auto workers = worker_pool::make({.threads = used, .bytes_each = bytes}, params.memory);
   if (!workers) return fail(workers.error());
   detail::ribbon_keys keys(digests);
   keys.enter(0, workers->threads());
@@ -272,6 +272,6 @@ inline result<ribbon> ribbon::view(const stored_shape& shape, std::span<const st
   return filter;
 }
 
-static_assert(static_kind<ribbon> && contiguous_kind<ribbon> && stream_asked_kind<ribbon> && lookup_kind<ribbon>);
+static_assert(static_kind<ribbon> && contiguous_kind<ribbon> && stream_query_kind<ribbon> && lookup_kind<ribbon>);
 
 }  // namespace bloomery

@@ -101,7 +101,7 @@ class window {
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
-  [[nodiscard]] double promised_fpr() const noexcept { return fpr_; }
+  [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] unsigned hashes() const noexcept { return engine_.geometry().hashes; }
   [[nodiscard]] std::uint64_t lines() const noexcept { return engine_.geometry().lines; }
   // Generations behind the current one whose keys are all reported.
@@ -210,7 +210,7 @@ std::uint64_t window::insert_stream(std::size_t count, Next&& next) noexcept {
   for (std::size_t first = 0; first < count; first += group) {
     const std::size_t size = std::min(group, count - first);
     const std::uint64_t* digests = next(first, size, room.data());
-    engine_.send_for(digests, size);
+    engine_.prefetch(digests, size);
     inserted += engine_.insert(digests, size, now());
   }
   keys_ += inserted;

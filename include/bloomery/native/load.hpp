@@ -83,7 +83,7 @@ result<void> check_kind(const file_header& header) noexcept {
                   static_cast<unsigned>(K::info.id));
     return fail(errc::unsupported, text.data());
   }
-  if (header.shape.digest_bits != 64 && !K::info.wide_digests) {
+  if (header.shape.digest_bits != 64 && !K::info.takes_digest128) {
     return fail(errc::bad_field, "digest bits", {header.shape.digest_bits});
   }
   if constexpr (mappable<K>) {

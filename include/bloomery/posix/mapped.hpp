@@ -88,11 +88,11 @@ class mapped {
   }
   // As K::may_contain_batch. When it fails, the mask holds no answers.
   result<void> may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    return ask_batch(digests, mask);
+    return query_batch(digests, mask);
   }
   result<void> may_contain_batch(std::span<const digest128> digests,
-                                 std::span<std::uint64_t> mask) const noexcept requires wide_kind<K> {
-    return ask_batch(digests, mask);
+                                 std::span<std::uint64_t> mask) const noexcept requires digest128_kind<K> {
+    return query_batch(digests, mask);
   }
 
   // As K::count for each digest. When it fails, there are no counts.
@@ -144,7 +144,7 @@ class mapped {
   }
 
   template <class Digest>
-  result<void> ask_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
+  result<void> query_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
 
   file_mapping mapping_;
   file_header header_;
@@ -199,7 +199,7 @@ result<void> mapped<K>::verify_all() const noexcept {
 
 template <mappable K>
 template <class Digest>
-result<void> mapped<K>::ask_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
+result<void> mapped<K>::query_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
   if (mask.size() < mask_words(digests.size())) {
     return fail(errc::bad_span, "the mask", {mask.size() * 64, digests.size()});
   }

@@ -178,7 +178,7 @@ result<std::uint64_t> keys_for(const Model& model, const size_request& request, 
 }
 
 template <class Model>
-result<std::uint64_t> bits_asked(const Model& model, const size_request& request) noexcept {
+result<std::uint64_t> bits_probed(const Model& model, const size_request& request) noexcept {
   double bits = 0;
   if (request.bits) bits = static_cast<double>(*request.bits);
   if (request.memory_bytes) bits = static_cast<double>(*request.memory_bytes) * 8.0;
@@ -194,8 +194,8 @@ result<size_plan> solve(const Model& model, const size_request& request) noexcep
   if (request.hashes && (*request.hashes < model.min_hashes() || *request.hashes > model.max_hashes())) {
     return fail(errc::bad_hashes, {}, {*request.hashes, model.min_hashes(), model.max_hashes()});
   }
-  const bool size_given = request.bits || request.memory_bytes || request.bits_per_key;
-  const auto bits = size_given ? bits_asked(model, request) : bits_for(model, request);
+  const bool size_provided = request.bits || request.memory_bytes || request.bits_per_key;
+  const auto bits = size_provided ? bits_probed(model, request) : bits_for(model, request);
   if (!bits) return fail(bits.error());
   size_plan plan;
   plan.bits = *bits;

@@ -75,18 +75,18 @@ template <dynamic_kind K, hash_function H = xxh3>
 class adaptive {
   static_assert(!K::info.exact, "an exact kind has no false positives");
   static_assert(!K::info.expires, "a kind whose keys expire has nothing to be rebuilt from");
-  using link_chain = adaptive_links<K, H>;
+  using sub_filter_chain = adaptive_sub_filters<K, H>;
 
  public:
-  static constexpr std::size_t max_links = link_chain::most;
-  using key_sink = typename link_chain::sink;  // what a source is called with: sink(key) for every key
+  static constexpr std::size_t max_sub_filters = sub_filter_chain::most;
+  using key_sink = typename sub_filter_chain::sink;  // what a source is called with: sink(key) for every key
 
   static result<adaptive> make(const filter_params& params, const adaptive_options& options = {},
                                const H& hash = {}) noexcept {
     auto made = filter<K, H>::make(params, hash);
     if (!made) return fail(made.error());
     auto self = over(std::move(*made), params, options);
-    if (self && params.fpr) self->links_.set_target(*params.fpr);
+    if (self && params.fpr) self->sub_filters_.set_target(*params.fpr);
     return self;
   }
   // A filter that is there already, such as a loaded one. Its target is the rate that it promises; `params` says with which
@@ -94,14 +94,14 @@ class adaptive {
   static result<adaptive> over(filter<K, H> existing, const filter_params& params = {},
                                const adaptive_options& options = {}) noexcept;
   [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept {
-    if (links() == 1) return bloomery::save(links_[0], hasher::of(hash()).spec(), path, options);
-    return fail(errc::unsupported, "a filter in several links is not saved: set a source and rebuild it");
+    if (sub_filters() == 1) return bloomery::save(sub_filters_[0], hasher::of(hash()).spec(), path, options);
+    return fail(errc::unsupported, "a filter in several sub-filters is not saved: set a source and rebuild it");
   }
 
   // `source(sink)` returns result<void>. It is asked whenever the filter is rebuilt, and must live until then.
   template <class F>
   void set_source(F& source) noexcept {
-    source_ = link_chain::source::of(source);
+    source_ = sub_filter_chain::source::of(source);
   }
   template <class F>
   void set_source(const F&& source) = delete;
@@ -117,7 +117,7 @@ class adaptive {
   template <class Key>
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
     const std::uint64_t digest = digest_of(hash(), key);
-    return links_.contain(key, digest) && !reports_.deny(hash(), key, digest);
+    return sub_filters_.contain(key, digest) && !reports_.deny(hash(), key, digest);
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers key i; the mask holds mask_words(keys.size()) words.
   template <class Key>
@@ -127,7 +127,7 @@ class adaptive {
   template <class Key, class F>
   bool may_contain_confirmed(const Key& key, F&& confirm) noexcept {
     const std::uint64_t digest = digest_of(hash(), key);
-    return reports_.confirm(hash(), key, digest, links_.contain(key, digest), confirm);
+    return reports_.confirm(hash(), key, digest, sub_filters_.contain(key, digest), confirm);
   }
   template <class Key, class F>
   void may_contain_confirmed_batch(std::span<const Key> keys, std::span<std::uint64_t> mask, F&& confirm) noexcept;
@@ -142,26 +142,26 @@ class adaptive {
   result<adaptation> check() noexcept { return check_with(std::span<const prehashed>{}, true); }
   // From the source, for 1.5 times the keys.
   result<void> rebuild() noexcept {
-    return rebuild_for(link_chain::larger(links_.count()), std::span<const prehashed>{});
+    return rebuild_for(sub_filter_chain::larger(sub_filters_.count()), std::span<const prehashed>{});
   }
   // Keys and reports are gone; source and statistics stay.
   void clear() noexcept {
-    links_.clear();
+    sub_filters_.clear();
     reports_.list().clear();
     reports_.start_observing();
     since_check_ = next_reading_ = 0;
   }
 
-  [[nodiscard]] key_count keys() const noexcept { return links_.keys(); }
-  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return links_.capacity_keys(); }
-  [[nodiscard]] double target_fpr() const noexcept { return links_.target(); }
+  [[nodiscard]] key_count keys() const noexcept { return sub_filters_.keys(); }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return sub_filters_.capacity_keys(); }
+  [[nodiscard]] double target_fpr() const noexcept { return sub_filters_.target(); }
   // From the fill, without the reported keys.
-  [[nodiscard]] double fpr_now() const noexcept { return links_.fpr_now(); }
+  [[nodiscard]] double fpr_now() const noexcept { return sub_filters_.fpr_now(); }
   // Among the absent keys that were asked for with a confirmation since it was last rebuilt; 0 when there were none.
   [[nodiscard]] double observed_fpr() const noexcept { return reports_.observed_fpr(); }
   [[nodiscard]] std::uint64_t reported_keys() const noexcept { return reports_.list().size(); }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
-    return links_.memory_bytes() + reports_.list().memory_bytes();
+    return sub_filters_.memory_bytes() + reports_.list().memory_bytes();
   }
   [[nodiscard]] adaptive_stats stats() const noexcept {
     adaptive_stats all = stats_;
@@ -170,9 +170,9 @@ class adaptive {
   }
   // Why the last change that an insert began failed; nothing when it did not.
   [[nodiscard]] const std::optional<error>& last_error() const noexcept { return last_error_; }
-  [[nodiscard]] std::size_t links() const noexcept { return links_.size(); }
-  [[nodiscard]] const K& link(std::size_t index) const noexcept { return links_[index]; }
-  [[nodiscard]] const H& hash() const noexcept { return links_.hash(); }
+  [[nodiscard]] std::size_t sub_filters() const noexcept { return sub_filters_.size(); }
+  [[nodiscard]] const K& sub_filter(std::size_t index) const noexcept { return sub_filters_[index]; }
+  [[nodiscard]] const H& hash() const noexcept { return sub_filters_.hash(); }
 
  private:
   static constexpr std::size_t group = 512;  // a multiple of 64, so that every group starts a word of the mask
@@ -180,12 +180,12 @@ class adaptive {
   using group_digests = std::array<std::uint64_t, group>;
 
   adaptive(const filter_params& params, const adaptive_options& options, const H& hash) noexcept
-      : options_(options), links_(params, hash), reports_(options.report_bytes, params.memory) {}
+      : options_(options), sub_filters_(params, hash), reports_(options.report_bytes, params.memory) {}
 
   // In adds; a check may be due although it is none by itself (check_every is 0).
   [[nodiscard]] std::uint64_t interval() const noexcept {
     const std::uint64_t wanted = options_.check_every == 0 ? adaptive_options{}.check_every : options_.check_every;
-    return std::min(wanted, std::max<std::uint64_t>(64, links_.newest().capacity_keys() / 8));
+    return std::min(wanted, std::max<std::uint64_t>(64, sub_filters_.newest().capacity_keys() / 8));
   }
   [[nodiscard]] bool check_is_due() const noexcept { return options_.check_every != 0 && since_check_ >= interval(); }
 
@@ -201,7 +201,7 @@ class adaptive {
   result<adaptation> check_with(std::span<const Key> so_far, bool read_fill) noexcept;
   template <class Key>
   result<void> rebuild_for(std::uint64_t keys, std::span<const Key> so_far) noexcept {
-    auto done = links_.rebuild(source_, keys, so_far, reports_.list());
+    auto done = sub_filters_.rebuild(source_, keys, so_far, reports_.list());
     if (!done) return done;
     ++stats_.rebuilds;
     next_reading_ = 0;
@@ -209,7 +209,7 @@ class adaptive {
     return {};
   }
   result<void> grow() noexcept {
-    auto done = links_.grow();
+    auto done = sub_filters_.grow();
     if (!done) return done;
     ++stats_.growths;
     next_reading_ = 0;
@@ -238,8 +238,8 @@ class adaptive {
   }
 
   adaptive_options options_;
-  link_chain links_;
-  typename link_chain::source source_{};
+  sub_filter_chain sub_filters_;
+  typename sub_filter_chain::source source_{};
   adaptive_reports<H> reports_;
   adaptive_stats stats_{};
   std::uint64_t since_check_ = 0;
@@ -255,8 +255,8 @@ result<adaptive<K, H>> adaptive<K, H>::over(filter<K, H> existing, const filter_
     return fail(errc::bad_memory, {}, {options.report_bytes, recent_keys::min_limit_bytes});
   }
   adaptive self(params, options, existing.hash());
-  const double target = existing.kind().promised_fpr();
-  if (auto done = self.links_.start(std::move(existing.kind()), target); !done) return fail(done.error());
+  const double target = existing.kind().target_fpr();
+  if (auto done = self.sub_filters_.start(std::move(existing.kind()), target); !done) return fail(done.error());
   return self;
 }
 
@@ -264,7 +264,7 @@ result<adaptive<K, H>> adaptive<K, H>::over(filter<K, H> existing, const filter_
 
 template <dynamic_kind K, hash_function H>
 bool adaptive<K, H>::is_above_by_fill(bool read_fill) noexcept {
-  const K& newest = links_.newest();
+  const K& newest = sub_filters_.newest();
   const key_count held = newest.keys();
   if (!read_fill && ((held.exact && held.keys <= newest.capacity_keys()) || held.keys < next_reading_)) return false;
   next_reading_ = held.keys + newest.capacity_keys() / 64;
@@ -280,18 +280,18 @@ result<adaptation> adaptive<K, H>::check_with(std::span<const Key> so_far, bool 
   const std::uint64_t capacity = capacity_keys();
   std::uint64_t wanted = 0;
   if (source_ && is_above_by_fill(read_fill)) {
-    wanted = link_chain::larger(links_.count());
+    wanted = sub_filter_chain::larger(sub_filters_.count());
   } else if (reports_.are_above(2 * target_fpr())) {
     if (!source_) {
       return fail(errc::unsupported,
                   "false positives are above twice the target, and there is no source of keys to rebuild from");
     }
-    wanted = std::min(link_chain::larger(capacity), 4 * links_.count());
+    wanted = std::min(sub_filter_chain::larger(capacity), 4 * sub_filters_.count());
     if (wanted <= capacity) {
       return fail(errc::unsupported,
                   "false positives are above twice the target in a filter with room: use another hash, or a keyed one");
     }
-  } else if (!source_ && links_.newest().keys().keys > links_.newest().capacity_keys()) {
+  } else if (!source_ && sub_filters_.newest().keys().keys > sub_filters_.newest().capacity_keys()) {
     if (auto grown = grow(); !grown) return fail(grown.error());
     return adaptation::grown;
   }
@@ -305,15 +305,15 @@ result<adaptation> adaptive<K, H>::check_with(std::span<const Key> so_far, bool 
 template <dynamic_kind K, hash_function H>
 template <class Key>
 insert_result adaptive<K, H>::put(const Key& key, std::uint64_t digest, std::span<const Key> so_far) noexcept {
-  // What another link may hold is there. The newest tells by itself, unless it is closed.
-  const bool closed = !source_ && links_.room() == 0;
-  if ((closed || links() > 1) && links_.contain(key, digest)) return insert_result::present;
+  // What another sub-filter may hold is there. The newest tells by itself, unless it is closed.
+  const bool closed = !source_ && sub_filters_.room() == 0;
+  if ((closed || sub_filters() > 1) && sub_filters_.contain(key, digest)) return insert_result::present;
   if (closed && may_try()) note(grow());
-  const insert_result done = links_.put(key, digest);
+  const insert_result done = sub_filters_.put(key, digest);
   if (done != insert_result::full || !may_try()) return done;
-  const std::uint64_t wanted = link_chain::larger(std::max(links_.count(), capacity_keys()));
+  const std::uint64_t wanted = sub_filter_chain::larger(std::max(sub_filters_.count(), capacity_keys()));
   if (!note(source_ ? rebuild_for(wanted, so_far) : grow())) return done;
-  return links_.put(key, digest) == insert_result::full ? insert_result::full : insert_result::inserted;
+  return sub_filters_.put(key, digest) == insert_result::full ? insert_result::full : insert_result::inserted;
 }
 
 template <dynamic_kind K, hash_function H>
@@ -348,18 +348,18 @@ guarded_outcome adaptive<K, H>::insert_batch(std::span<const Key> keys) noexcept
     const std::uint64_t until_check = std::max(interval(), since_check_ + 1) - since_check_;
     size = std::min<std::uint64_t>({group, keys.size() - first, until_check});
     const auto digests = digests_of(keys.subspan(first, size), room);
-    if (plain && links() == 1 && (source_ || size <= links_.room()) && !is_wide(links_.newest())) {
+    if (plain && sub_filters() == 1 && (source_ || size <= sub_filters_.room()) && !is_128_bit(sub_filters_.newest())) {
       stats_.adds += size;
       since_check_ += size;
       if (reported_keys() != 0) {
         for (const std::uint64_t digest : digests) reports_.list().erase(digest);
       }
-      all.inserted += links_.newest().insert_batch(digests);
+      all.inserted += sub_filters_.newest().insert_batch(digests);
       check_if_due(keys.first(first + size));
       continue;
     }
     for (std::size_t i = 0; i < size; ++i) {
-      if (i + ahead < size) send_for<memory_access::write>(links_.newest(), digests[i + ahead]);
+      if (i + ahead < size) prefetch<memory_access::write>(sub_filters_.newest(), digests[i + ahead]);
       const insert_result done = add(keys[first + i], digests[i], keys.first(first + i + 1));
       all.inserted += done == insert_result::inserted ? 1U : 0U;
       all.refused += done == insert_result::full ? 1U : 0U;
@@ -378,7 +378,7 @@ void adaptive<K, H>::may_contain_batch(std::span<const Key> keys, std::span<std:
     const auto some = keys.subspan(first, std::min(group, keys.size() - first));
     std::uint64_t* answers = mask.data() + first / 64;
     const auto digests = digests_of(some, room);
-    links_.template ask<group>(some, digests, answers);
+    sub_filters_.template ask<group>(some, digests, answers);
     if (reported_keys() == 0) continue;
     for (std::size_t word = 0; word < mask_words(some.size()); ++word) {
       for (std::uint64_t bits = answers[word]; bits != 0; bits &= bits - 1) {
@@ -398,7 +398,7 @@ void adaptive<K, H>::may_contain_confirmed_batch(std::span<const Key> keys, std:
     const auto some = keys.subspan(first, std::min(group, keys.size() - first));
     std::uint64_t* answers = mask.data() + first / 64;
     const auto digests = digests_of(some, room);
-    links_.template ask<group>(some, digests, answers);
+    sub_filters_.template ask<group>(some, digests, answers);
     for (std::size_t i = 0; i < some.size(); ++i) {
       const std::uint64_t bit = std::uint64_t{1} << (i % 64);
       const bool maybe = (answers[i / 64] & bit) != 0;

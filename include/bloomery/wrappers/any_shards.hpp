@@ -79,10 +79,10 @@ inline result<any_filter> make_first(std::string_view kind, const filter_params&
   const std::uint64_t keys = all.keys.value_or(made->shape().capacity_keys * shards);
   const auto fits = check_shard_digests(*made, keys);
   if (fits) return made;
-  if (!made->info().wide_digests || made->digest_bits() != 64 || find_hash(hash.id)->bits < 128) {
+  if (!made->info().takes_digest128 || made->digest_bits() != 64 || find_hash(hash.id)->bits < 128) {
     return fail(fits.error());
   }
-  one.wide_digests = true;
+  one.takes_digest128 = true;
   auto wider = any_filter::make(kind, one, hash);
   if (!wider) return wider;
   if (auto enough = check_shard_digests(*wider, keys); !enough) return fail(enough.error());

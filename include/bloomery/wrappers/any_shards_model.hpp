@@ -63,14 +63,14 @@ struct in_shards final : filter_model {
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override { return insert_any(digests); }
   result<void> may_contain(std::span<const std::uint64_t> digests,
                            std::span<std::uint64_t> mask) const noexcept override {
-    return ask_any(digests, mask);
+    return query_any(digests, mask);
   }
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    return ask_any(digests, mask);
+    return query_any(digests, mask);
   }
   result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override;
   result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override;
-  result<void> merge(const filter_model& other, merge_rate rate) noexcept override {
+  result<void> merge(const filter_model& other, merge_fpr rate) noexcept override {
     return combine(other, [rate](any_filter& into, const any_filter& from) { return into.merge(from, rate); });
   }
   result<void> intersect(const filter_model& other) noexcept override {
@@ -115,7 +115,7 @@ struct in_shards final : filter_model {
   template <class Digest, class Work>
   result<void> for_each_group(std::span<const Digest> digests, Work&& work) const noexcept;
   template <class Digest>
-  result<void> ask_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
+  result<void> query_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
   template <class Join>
   result<void> combine(const filter_model& other, Join&& join) noexcept;
 
@@ -141,7 +141,7 @@ inline loss_state joined(loss_state all, const loss_state& one, unsigned shards)
   all.capacity_removals += one.capacity_removals;
   all.returned += one.returned;
   all.return_slots += one.return_slots;
-  all.promised_rate = std::max(all.promised_rate, one.promised_rate);
+  all.target_rate = std::max(all.target_rate, one.target_rate);
   all.rate += one.rate / shards;
   return all;
 }
@@ -152,7 +152,7 @@ inline result<filter_stats> in_shards::stats() const noexcept {
     const auto one = parts[i].stats();
     if (!one) return fail_part(i, parts.size(), one.error());
     all.capacity_keys += one->capacity_keys;
-    all.promised_fpr = std::max(all.promised_fpr, one->promised_fpr);
+    all.target_fpr = std::max(all.target_fpr, one->target_fpr);
     all.keys.keys += one->keys.keys;
     all.keys.exact = all.keys.exact && one->keys.exact;
     all.estimated_keys += one->estimated_keys;
@@ -242,7 +242,7 @@ result<void> in_shards::for_each_group(std::span<const Digest> digests, Work&& w
 }
 
 template <class Digest>
-result<void> in_shards::ask_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
+result<void> in_shards::query_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
   std::fill_n(mask.begin(), mask_words(digests.size()), 0);
   std::array<std::uint64_t, mask_words(shard_sorter<Digest>::most)> answers{};
   return for_each_group(digests, [&](unsigned shard, auto own, auto from, std::size_t first) {

@@ -163,7 +163,7 @@ std::uint64_t insert_batch(filter<K, H>& into, std::span<const Key> keys, unsign
     auto sorted = parts == 1 ? result<detail::sorted_digests>() : detail::sorted_digests::make(parts);
     if (parts == 1 || !sorted) return into.insert_batch(keys);
     std::atomic<std::uint64_t> total = 0;
-    run_team(parts, [&](team_member& self) { total += detail::sort_and_fill(into, keys, self, *sorted); });
+    run_pool(parts, [&](team_member& self) { total += detail::sort_and_fill(into, keys, self, *sorted); });
     into.kind().add_to_count(total);
     return total;
   } else {

@@ -114,9 +114,9 @@ class sharded {
     return sum([](const K& filter) { return filter.capacity_keys(); });
   }
   // Shards promise the same, unless memory or two lists decide: then the largest.
-  [[nodiscard]] double promised_fpr() const noexcept {
+  [[nodiscard]] double target_fpr() const noexcept {
     double most = 0;
-    for (const part& each : shards_) most = std::max(most, each.filter().promised_fpr());
+    for (const part& each : shards_) most = std::max(most, each.filter().target_fpr());
     return most;
   }
   // A key asks one shard, each as likely as the others.
@@ -134,7 +134,7 @@ class sharded {
   }
 
  private:
-  static constexpr bool both_wide = wide_kind<K> && wide_hash_function<H>;
+  static constexpr bool both_128_bit = digest128_kind<K> && hash128_function<H>;
   static constexpr std::size_t group = shard_sorter<std::uint64_t>::most;
   using part = guarded<K>;
 
@@ -157,15 +157,15 @@ class sharded {
   }
   template <class Key, class F>
   auto with_digest(const Key& key, F&& f) const noexcept {
-    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
-      if (wide_) return f(digest_wide_of(hash_, key));
+    if constexpr (both_128_bit && !std::is_same_v<Key, prehashed>) {
+      if (wide_) return f(digest128_of(hash_, key));
     }
     return f(digest_of(hash_, key));
   }
   // Calls f(shard, its digests, their indexes within the group, index of the group) for every shard of every group.
   template <class Key, class F>
   void for_each_part(std::span<const Key> keys, F&& f) const noexcept {
-    if constexpr (both_wide && !std::is_same_v<Key, prehashed>) {
+    if constexpr (both_128_bit && !std::is_same_v<Key, prehashed>) {
       if (wide_) return run_groups<digest128>(keys, f);
     }
     run_groups<std::uint64_t>(keys, f);
@@ -192,8 +192,8 @@ template <filter_kind K, hash_function H>
 result<void> sharded<K, H>::check_hash(std::optional<std::uint64_t> keys, const K& one) noexcept {
   if constexpr (!K::info.exact) {
     const unsigned bits = one.shape().digest_bits;
-    if (auto fits = check_hash_bits(H::info, one.capacity_keys(), one.promised_fpr(), bits); !fits) return fits;
-    const unsigned needed = K::info.grows ? 0 : sizing::hash_bits_needed(keys.value_or(1), one.promised_fpr());
+    if (auto fits = check_hash_bits(H::info, one.capacity_keys(), one.target_fpr(), bits); !fits) return fits;
+    const unsigned needed = K::info.grows ? 0 : sizing::hash_bits_needed(keys.value_or(1), one.target_fpr());
     const unsigned has = std::min<unsigned>(H::info.bits, bits);
     if (has < needed) return fail(errc::not_enough_hash_bits, H::info.name, {keys.value_or(1), needed, has});
   }
@@ -208,10 +208,10 @@ result<sharded<K, H>> sharded<K, H>::make(const filter_params& params, unsigned 
   auto list = room_for(shards, params.memory);
   if (!list) return fail(list.error());
   filter_params one = shard_params(params, shards);
-  if constexpr (both_wide) {
+  if constexpr (both_128_bit) {
     const auto plan = K::plan(one.sizes(), one.layout);
     if (!plan) return fail(plan.error());
-    one.wide_digests = sizing::hash_bits_needed(params.keys.value_or(plan->keys * shards), plan->fpr) > 64;
+    one.takes_digest128 = sizing::hash_bits_needed(params.keys.value_or(plan->keys * shards), plan->fpr) > 64;
   }
   for (unsigned i = 0; i < shards; ++i) {
     auto made = K::make(one);
@@ -310,7 +310,7 @@ void sharded<K, H>::run_groups(std::span<const Key> keys, F& f) const noexcept {
   for (std::size_t first = 0; first < keys.size(); first += group) {
     const std::size_t size = std::min(group, keys.size() - first);
     if constexpr (sizeof(Digest) == 16) {
-      for (std::size_t i = 0; i < size; ++i) made[i] = digest_wide_of(hash_, keys[first + i]);
+      for (std::size_t i = 0; i < size; ++i) made[i] = digest128_of(hash_, keys[first + i]);
     } else {
       const kernels::digest_source<H, Key> source{hash_, keys};
       for (std::size_t i = 0; i < size; i += 64) {

@@ -92,9 +92,9 @@ struct digest_source<H, Key> {
 namespace avx2 {
 
 template <class Next>
-inline constexpr bool in_fours = false;
+inline constexpr bool can_hash4 = false;
 template <class H, class Key>
-inline constexpr bool in_fours<digest_source<H, Key>> = has_vector_code<H, Key>;
+inline constexpr bool can_hash4<digest_source<H, Key>> = has_vector_code<H, Key>;
 
 // How far ahead the bytes of keys are sent for.
 inline constexpr std::size_t keys_ahead = 32;
@@ -102,7 +102,7 @@ inline constexpr std::size_t keys_ahead = 32;
 template <class Next>
 BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline __m256i fetch_four(const Next& next, const std::uint64_t* digests,
                                                                    std::size_t first, std::size_t i) {
-  if constexpr (!in_fours<Next>) {
+  if constexpr (!can_hash4<Next>) {
     return load(digests + i);
 #ifdef BLOOMERY_AES
   } else if constexpr (std::is_same_v<decltype(Next::hash), const aes2&>) {

@@ -135,14 +135,14 @@ BLOOMERY_INLINE bool covers(split32 /*layout*/, case_tag<Case> /*case*/, const s
 // Packing keeps zero zero and anything else something else, so that each vector ends as 32 bits in either half of a
 // register.
 BLOOMERY_INLINE __m256i two(__m256i a, __m256i b) { return _mm256_packs_epi32(a, b); }
-BLOOMERY_INLINE __m256i two_twos(__m256i ab, __m256i cd) { return _mm256_packs_epi16(ab, cd); }
+BLOOMERY_INLINE __m256i pack4(__m256i ab, __m256i cd) { return _mm256_packs_epi16(ab, cd); }
 // All ones in lane i when the i-th of the eight is zero.
 BLOOMERY_INLINE __m256i zero_lanes(__m256i abcd, __m256i efgh) {
   const __m256i all =
       _mm256_or_si256(_mm256_permute2x128_si256(abcd, efgh, 0x20), _mm256_permute2x128_si256(abcd, efgh, 0x31));
   return _mm256_cmpeq_epi32(all, _mm256_setzero_si256());
 }
-BLOOMERY_INLINE unsigned eight_present(__m256i abcd, __m256i efgh) {
+BLOOMERY_INLINE unsigned contains_mask8(__m256i abcd, __m256i efgh) {
   return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(zero_lanes(abcd, efgh))));
 }
 

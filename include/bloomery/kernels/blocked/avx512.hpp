@@ -18,8 +18,8 @@ namespace bloomery::kernels::avx512 {
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX512
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX512 BLOOMERY_ALWAYS_INLINE inline
 
+using avx2::can_hash4;
 using avx2::fetch_four;
-using avx2::in_fours;
 using avx2::prepare_four;
 
 BLOOMERY_INLINE __m512i load(const void* from) { return _mm512_loadu_si512(from); }
@@ -85,8 +85,8 @@ BLOOMERY_INLINE __mmask8 put_bits(split64 /*layout*/, case_tag<Case> which, std:
 BLOOMERY_INLINE bool one_present(__mmask8 missing) { return missing == 0; }
 
 BLOOMERY_INLINE unsigned two(__mmask8 a, __mmask8 b) { return unsigned{a == 0} | unsigned{b == 0} << 1U; }
-BLOOMERY_INLINE unsigned two_twos(unsigned ab, unsigned cd) { return ab | cd << 2U; }
-BLOOMERY_INLINE unsigned eight_present(unsigned abcd, unsigned efgh) { return abcd | efgh << 4U; }
+BLOOMERY_INLINE unsigned pack4(unsigned ab, unsigned cd) { return ab | cd << 2U; }
+BLOOMERY_INLINE unsigned contains_mask8(unsigned abcd, unsigned efgh) { return abcd | efgh << 4U; }
 
 #include <bloomery/kernels/blocked/loops.inc>
 

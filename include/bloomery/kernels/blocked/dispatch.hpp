@@ -25,26 +25,26 @@ constexpr isa blocked_batch_isa(isa level) noexcept {
 // `next` gives the digests; see kernels/blocked.hpp. Loops that do not hash take it as a digest_feed, so that they are
 // compiled once. The vectors of AVX2 and AVX-512 count fewer than 2^32 blocks.
 template <class Layout, class Next>
-void blocked_ask(const blocked_view& view, std::size_t count, Next&& next, std::uint64_t* mask,
-                 isa given = active_isa()) noexcept {
+void blocked_contains_batch(const blocked_view& view, std::size_t count, Next&& next, std::uint64_t* mask,
+                            isa given = active_isa()) noexcept {
   const isa level = blocked_batch_isa<Layout>(given);
   const digest_feed feed(next);
 #ifdef BLOOMERY_X86
   if (view.blocks >> 32U == 0) {
-    if (level == isa::avx512) return avx512::blocked_ask<Layout>(view, count, feed, mask);
-    if constexpr (avx2::in_fours<std::remove_reference_t<Next>>) {
-      if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, count, next, mask);
+    if (level == isa::avx512) return avx512::blocked_contains_batch<Layout>(view, count, feed, mask);
+    if constexpr (avx2::can_hash4<std::remove_reference_t<Next>>) {
+      if (level == isa::avx2) return avx2::blocked_contains_batch<Layout>(view, count, next, mask);
     } else {
-      if (level == isa::avx2) return avx2::blocked_ask<Layout>(view, count, feed, mask);
+      if (level == isa::avx2) return avx2::blocked_contains_batch<Layout>(view, count, feed, mask);
     }
   }
-  if (level != isa::scalar && level != isa::neon) return sse2::blocked_ask<Layout>(view, count, feed, mask);
+  if (level != isa::scalar && level != isa::neon) return sse2::blocked_contains_batch<Layout>(view, count, feed, mask);
 #endif
 #ifdef BLOOMERY_NEON
-  if (level == isa::neon) return neon::blocked_ask<Layout>(view, count, feed, mask);
+  if (level == isa::neon) return neon::blocked_contains_batch<Layout>(view, count, feed, mask);
 #endif
   static_cast<void>(level);
-  blocked_ask_scalar<Layout>(view, count, feed, mask);
+  blocked_contains_batch_scalar<Layout>(view, count, feed, mask);
 }
 
 template <class Layout, class Next>
@@ -55,7 +55,7 @@ std::uint64_t blocked_insert_many(std::uint64_t* words, const blocked_view& view
 #ifdef BLOOMERY_X86
   if (view.blocks >> 32U == 0) {
     if (level == isa::avx512) return avx512::blocked_insert<Layout>(words, view, count, feed);
-    if constexpr (avx2::in_fours<std::remove_reference_t<Next>>) {
+    if constexpr (avx2::can_hash4<std::remove_reference_t<Next>>) {
       if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, count, next);
     } else {
       if (level == isa::avx2) return avx2::blocked_insert<Layout>(words, view, count, feed);

@@ -75,8 +75,8 @@ alignas(16) inline constexpr std::array<std::uint32_t, 8> places = {1, 2, 4, 8, 
 BLOOMERY_INLINE uint32x4_t two(vector a, vector b) {
   return vpmaxq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
 }
-BLOOMERY_INLINE uint32x4_t two_twos(uint32x4_t ab, uint32x4_t cd) { return vpmaxq_u32(ab, cd); }
-BLOOMERY_INLINE unsigned eight_present(uint32x4_t abcd, uint32x4_t efgh) {
+BLOOMERY_INLINE uint32x4_t pack4(uint32x4_t ab, uint32x4_t cd) { return vpmaxq_u32(ab, cd); }
+BLOOMERY_INLINE unsigned contains_mask8(uint32x4_t abcd, uint32x4_t efgh) {
   const uint32x4_t first = vandq_u32(vceqzq_u32(abcd), vld1q_u32(places.data()));
   const uint32x4_t second = vandq_u32(vceqzq_u32(efgh), vld1q_u32(places.data() + 4));
   return vaddvq_u32(vorrq_u32(first, second));

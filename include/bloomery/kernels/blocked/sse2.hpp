@@ -71,8 +71,8 @@ BLOOMERY_INLINE bool one_present(vector missing) {
 
 // Packing keeps zero zero and anything else something else: of eight vectors, four words of 16 bits each, then two bytes.
 BLOOMERY_INLINE vector two(vector a, vector b) { return _mm_packs_epi32(a, b); }
-BLOOMERY_INLINE vector two_twos(vector ab, vector cd) { return _mm_packs_epi16(ab, cd); }
-BLOOMERY_INLINE unsigned eight_present(vector abcd, vector efgh) {
+BLOOMERY_INLINE vector pack4(vector ab, vector cd) { return _mm_packs_epi16(ab, cd); }
+BLOOMERY_INLINE unsigned contains_mask8(vector abcd, vector efgh) {
   const vector none = _mm_setzero_si128();
   const vector zero = _mm_packs_epi32(_mm_cmpeq_epi32(abcd, none), _mm_cmpeq_epi32(efgh, none));
   return static_cast<unsigned>(_mm_movemask_epi8(_mm_packs_epi16(zero, none)));

@@ -96,8 +96,8 @@ struct lines_ahead {
 };
 
 template <class Next>
-BLOOMERY_FOR_AVX2 void counting_ask_lines(const counting_view& view, std::size_t count, const Next& next,
-                                          std::uint64_t* mask) noexcept {
+BLOOMERY_FOR_AVX2 void counting_contains_lines(const counting_view& view, std::size_t count, const Next& next,
+                                               std::uint64_t* mask) noexcept {
   const line_rows rows = line_rows_for(view.hashes);
   std::array<lines_ahead, 2> groups;
   groups[0].prepare(view, 0, count, next);

@@ -9,14 +9,14 @@
 namespace bloomery::kernels {
 
 template <class Next>
-void counting_ask_lines(const counting_view& view, std::size_t count, const Next& next, std::uint64_t* mask,
-                        isa level = active_isa()) noexcept {
+void counting_contains_lines(const counting_view& view, std::size_t count, const Next& next, std::uint64_t* mask,
+                             isa level = active_isa()) noexcept {
   const digest_feed feed(next);
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2 || level == isa::avx512) return avx2::counting_ask_lines(view, count, feed, mask);
+  if (level == isa::avx2 || level == isa::avx512) return avx2::counting_contains_lines(view, count, feed, mask);
 #endif
   static_cast<void>(level);
-  counting_ask_lines_scalar(view, count, feed, mask);
+  counting_contains_lines_scalar(view, count, feed, mask);
 }
 
 template <class Next>

@@ -81,7 +81,7 @@ struct cuckoo_lanes {
 };
 
 template <bool Window, bool Whole>
-BLOOMERY_TARGET void cuckoo_ask(
+BLOOMERY_TARGET void cuckoo_contains_batch(
     const cuckoo_table<std::uint64_t, Window ? cuckoo_form::window : cuckoo_form::slots, Whole>& table,
     std::uint64_t far_bytes, std::size_t count, const digest_feed& next, std::uint64_t* mask) noexcept {
   constexpr std::size_t size = cuckoo_group::size;

@@ -13,17 +13,18 @@ namespace bloomery::kernels {
 inline constexpr std::uint64_t cuckoo_far_bytes = std::uint64_t{1} << 20U;
 
 template <class Word, cuckoo_form Form, bool Whole>
-void cuckoo_ask_with(isa level, const cuckoo_table<Word, Form, Whole>& table, std::size_t count,
-                     const digest_feed& next, std::uint64_t* mask) noexcept {
+void cuckoo_contains_batch_with(isa level, const cuckoo_table<Word, Form, Whole>& table, std::size_t count,
+                                const digest_feed& next, std::uint64_t* mask) noexcept {
 #ifdef BLOOMERY_X86
   if constexpr (sizeof(Word) == 8 && (Form == cuckoo_form::slots || Form == cuckoo_form::window)) {
     if ((level == isa::avx2 || level == isa::avx512) && table.buckets <= 0xffffffffU) {
-      return avx2::cuckoo_ask<Form == cuckoo_form::window, Whole>(table, cuckoo_far_bytes, count, next, mask);
+      return avx2::cuckoo_contains_batch<Form == cuckoo_form::window, Whole>(table, cuckoo_far_bytes, count, next,
+                                                                             mask);
     }
   }
 #endif
   static_cast<void>(level);
-  cuckoo_ask(table, count, next, mask);
+  cuckoo_contains_batch(table, count, next, mask);
 }
 
 // A single look-up in slots and windows within 8 bytes: one code for both, from numbers that are worked out once a filter.

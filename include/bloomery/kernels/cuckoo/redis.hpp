@@ -1,4 +1,4 @@
-// kernels/cuckoo/redis.hpp: one link of RedisBloom's cuckoo filter: the same places, moves and bytes.
+// kernels/cuckoo/redis.hpp: one sub-filter of RedisBloom's cuckoo filter: the same places, moves and bytes.
 //
 //     fingerprint = digest mod 255 + 1            bucket = digest mod buckets, which are a power of two
 //     other bucket = (bucket xor fingerprint * 0x5bd1e995) mod buckets
@@ -36,7 +36,7 @@ struct cuckoo_table<Word, cuckoo_form::redis, Whole> {
     return {first, other(first, fingerprint), fingerprint};
   }
   [[nodiscard]] const std::byte* bucket_at(std::uint64_t bucket) const noexcept { return bytes + bucket * slots; }
-  void send_for(std::uint64_t bucket) const noexcept { __builtin_prefetch(bucket_at(bucket)); }
+  void prefetch(std::uint64_t bucket) const noexcept { __builtin_prefetch(bucket_at(bucket)); }
   void send_for_write(std::uint64_t bucket) const noexcept { __builtin_prefetch(bucket_at(bucket), 1); }
 
   // The slots of a bucket that hold a fingerprint, or nothing (0); and the first of them, or `slots`.

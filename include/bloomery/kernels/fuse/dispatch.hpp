@@ -46,13 +46,13 @@ void fuse_find_with(isa level, const fuse_places& places, const std::uint64_t* d
 }
 
 template <class Cell, unsigned Wise>
-void fuse_ask_with(isa level, const fuse_table<Cell, Wise>& table, std::size_t count, const digest_feed& next,
-                   std::uint64_t* mask) noexcept {
+void fuse_contains_batch_with(isa level, const fuse_table<Cell, Wise>& table, std::size_t count,
+                              const digest_feed& next, std::uint64_t* mask) noexcept {
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2 || level == isa::avx512) return avx2::fuse_ask(table, count, next, mask);
+  if (level == isa::avx2 || level == isa::avx512) return avx2::fuse_contains_batch(table, count, next, mask);
 #endif
   static_cast<void>(level);
-  portable::fuse_ask(table, count, next, mask);
+  portable::fuse_contains_batch(table, count, next, mask);
 }
 
 }  // namespace bloomery::kernels

@@ -46,27 +46,28 @@ struct eight_found {
 namespace bloomery::kernels {
 
 template <class Slots>
-void growing_ask_with(isa level, const growing_view& view, std::size_t count, const digest_feed& next,
-                      std::uint64_t* mask, const growing_beyond& beyond) noexcept {
+void growing_contains_batch_with(isa level, const growing_view& view, std::size_t count, const digest_feed& next,
+                                 std::uint64_t* mask, const growing_overflow& beyond) noexcept {
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2 || level == isa::avx512) return avx2::growing_ask<Slots>(view, count, next, mask, beyond);
+  if (level == isa::avx2 || level == isa::avx512)
+    return avx2::growing_contains_batch<Slots>(view, count, next, mask, beyond);
 #endif
   static_cast<void>(level);
-  portable::growing_ask<Slots>(view, count, next, mask, beyond);
+  portable::growing_contains_batch<Slots>(view, count, next, mask, beyond);
 }
 
 template <class Slots>
 struct growing_single {
-  using ask_function = bool (*)(const growing_view&, std::uint64_t, const growing_beyond&) noexcept;
+  using ask_function = bool (*)(const growing_view&, std::uint64_t, const growing_overflow&) noexcept;
 
   static ask_function of(isa level) noexcept {
 #ifdef BLOOMERY_X86
-    if (level == isa::avx2 || level == isa::avx512) return avx2::growing_ask_one<Slots>;
+    if (level == isa::avx2 || level == isa::avx512) return avx2::growing_contains_one<Slots>;
 #endif
     static_cast<void>(level);
-    return portable::growing_ask_one<Slots>;
+    return portable::growing_contains_one<Slots>;
   }
-  static bool choose(const growing_view& view, std::uint64_t digest, const growing_beyond& beyond) noexcept {
+  static bool choose(const growing_view& view, std::uint64_t digest, const growing_overflow& beyond) noexcept {
     const ask_function chosen = of(active_isa());
     ask.store(chosen, std::memory_order_relaxed);
     return chosen(view, digest, beyond);
@@ -75,9 +76,9 @@ struct growing_single {
 };
 
 template <class Slots>
-bool growing_ask_one(const growing_view& view, std::uint64_t digest, const growing_beyond& beyond) noexcept {
+bool growing_contains_one(const growing_view& view, std::uint64_t digest, const growing_overflow& beyond) noexcept {
 #if defined(BLOOMERY_X86) && defined(BLOOMERY_COMPILED_FOR)
-  return avx2::growing_ask_one<Slots>(view, digest, beyond);
+  return avx2::growing_contains_one<Slots>(view, digest, beyond);
 #else
   return growing_single<Slots>::ask.load(std::memory_order_relaxed)(view, digest, beyond);
 #endif

@@ -52,10 +52,11 @@ struct ribbon_functions {
   template <unsigned Eights>
   static ribbon_functions of_eights(isa level) noexcept {
 #ifdef BLOOMERY_X86
-    if (level == isa::avx2 || level == isa::avx512) return {avx2::ribbon_ask_one<Eights>, avx2::ribbon_ask<Eights>};
+    if (level == isa::avx2 || level == isa::avx512)
+      return {avx2::ribbon_contains_one<Eights>, avx2::ribbon_contains_batch<Eights>};
 #endif
     static_cast<void>(level);
-    return {portable::ribbon_ask_one<Eights>, portable::ribbon_ask<Eights>};
+    return {portable::ribbon_contains_one<Eights>, portable::ribbon_contains_batch<Eights>};
   }
   // For blocks of so many columns at most, 32.
   static ribbon_functions of(isa level, unsigned columns) noexcept {

@@ -48,10 +48,11 @@ struct window_functions {
 
 inline constinit std::atomic<const window_functions*> window_functions::chosen{nullptr};
 
-inline constexpr window_functions window_portable{portable::window_ask_one, portable::window_ask,
+inline constexpr window_functions window_portable{portable::window_contains_one, portable::window_contains_batch,
                                                   portable::window_insert};
 #ifdef BLOOMERY_X86
-inline constexpr window_functions window_vectors{avx2::window_ask_one, avx2::window_ask, avx2::window_insert};
+inline constexpr window_functions window_vectors{avx2::window_contains_one, avx2::window_contains_batch,
+                                                 avx2::window_insert};
 #endif
 
 inline const window_functions& window_functions::of(isa level) noexcept {
@@ -63,13 +64,13 @@ inline const window_functions& window_functions::of(isa level) noexcept {
 }
 
 // Sends for the lines of keys that are about to be inserted.
-inline void window_send_for(const window_view& view, const std::uint64_t* digests, std::size_t count) noexcept {
-  for (std::size_t i = 0; i < count; ++i) portable::window_send_for(view, digests[i]);
+inline void window_prefetch(const window_view& view, const std::uint64_t* digests, std::size_t count) noexcept {
+  for (std::size_t i = 0; i < count; ++i) portable::window_prefetch(view, digests[i]);
 }
 
-inline bool window_ask_one(const window_view& view, std::uint64_t digest) noexcept {
+inline bool window_contains_one(const window_view& view, std::uint64_t digest) noexcept {
 #if defined(BLOOMERY_X86) && defined(BLOOMERY_COMPILED_FOR)
-  return avx2::window_ask_one(view, digest);
+  return avx2::window_contains_one(view, digest);
 #else
   return window_functions::best().ask_one(view, digest);
 #endif

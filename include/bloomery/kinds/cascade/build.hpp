@@ -4,7 +4,7 @@
 
 #include <array>
 #include <bit>
-#include <bloomery/core/worker_team.hpp>
+#include <bloomery/core/worker_pool.hpp>
 #include <bloomery/kernels/blocked.hpp>
 #include <bloomery/kernels/ribbon/dispatch.hpp>
 #include <bloomery/kinds/cascade/layout.hpp>
@@ -40,7 +40,7 @@ inline std::size_t matching_first(const kernels::ribbon_view& view, const kernel
   std::size_t kept = 0;
   for (std::size_t first = 0; first < digests.size(); first += group) {
     const std::size_t count = std::min(group, digests.size() - first);
-    const kernels::given_digests given{digests.data() + first};
+    const kernels::ready_digests given{digests.data() + first};
     std::array<std::uint64_t, group / 64> mask;
     functions.many(view, count, kernels::digest_feed(given), mask.data());
     for (std::size_t word = 0; word < (count + 63) / 64; ++word) {
@@ -55,7 +55,7 @@ inline std::size_t matching_first(const kernels::ribbon_view& view, const kernel
 
 // The same on several threads.
 inline result<std::uint64_t> sift(const kernels::ribbon_view& view, unsigned widest, std::span<std::uint64_t> digests,
-                                  worker_team& workers) noexcept {
+                                  worker_pool& workers) noexcept {
   constexpr std::uint64_t chunk = std::uint64_t{1} << 16U;
   const auto functions = kernels::ribbon_functions::of(active_isa(), widest);
   const std::uint64_t chunks = (digests.size() + chunk - 1) / chunk;
@@ -119,15 +119,15 @@ struct new_cascade {
 
  private:
   // With memory for the larger part.
-  static result<worker_team> team_for(std::uint64_t keys, unsigned threads, const memory_hooks* memory) noexcept {
+  static result<worker_pool> team_for(std::uint64_t keys, unsigned threads, const memory_hooks* memory) noexcept {
     const std::uint64_t slots = ribbon_geometry::blocks_that_bump(keys) * kernels::ribbon_width;
     const std::uint64_t chunks = slots / ribbon_new_layer::chunk_slots + 1;
-    return worker_team::make({.threads = std::min<std::uint64_t>(threads, chunks),
+    return worker_pool::make({.threads = std::min<std::uint64_t>(threads, chunks),
                               .bytes_each = ribbon_band::bytes_for(std::min(slots, ribbon_new_layer::chunk_slots))},
                              memory);
   }
   static result<ribbon_layers> build_sieve(const ribbon_rate& rate, std::span<std::uint64_t> held,
-                                           worker_team& workers) noexcept {
+                                           worker_pool& workers) noexcept {
     ribbon_keys keys(held);
     keys.enter(0, workers.threads());
     return ribbon_layers::build({&keys, 1}, rate, workers, {.salt = 0, .layers = cascade_geometry::most_layers});

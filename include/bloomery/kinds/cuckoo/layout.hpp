@@ -282,10 +282,10 @@ inline failure cuckoo_refusal(const size_request& request, const cuckoo_choice& 
   }
   // The least memory that holds the keys at any rate.
   std::uint64_t least = ~std::uint64_t{0};
-  const cuckoo_candidate any_rate{{.keys = request.keys}, 0, choice.most_overfull()};
+  const cuckoo_candidate any_fpr{{.keys = request.keys}, 0, choice.most_overfull()};
   for_each_cuckoo(choice, [&](const kernels::cuckoo_geometry& geometry) {
     cuckoo_sized found;
-    if (any_rate.solve(geometry, found)) least = std::min(least, found.plan.memory_bytes);
+    if (any_fpr.solve(geometry, found)) least = std::min(least, found.plan.memory_bytes);
   });
   return fail(errc::bad_memory, {}, {bits / 8, least});
 }
@@ -309,8 +309,8 @@ inline result<cuckoo_sized> size_cuckoo(const size_request& request, std::string
   auto whole = static_cast<std::uint64_t>(bits);
   // A filter is some bytes larger than its bits, for the last load.
   if (request.memory_bytes) whole -= std::min<std::uint64_t>(whole, 128);
-  const bool size_given = request.bits || request.memory_bytes || request.bits_per_key;
-  const cuckoo_candidate candidate{request, size_given ? std::max<std::uint64_t>(whole, 1) : 0,
+  const bool size_provided = request.bits || request.memory_bytes || request.bits_per_key;
+  const cuckoo_candidate candidate{request, size_provided ? std::max<std::uint64_t>(whole, 1) : 0,
                                    choice->most_overfull()};
   cuckoo_sized best;
   for_each_cuckoo(*choice, [&](const kernels::cuckoo_geometry& geometry) {

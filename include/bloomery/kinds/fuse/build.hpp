@@ -12,7 +12,7 @@
 #include <algorithm>
 #include <atomic>
 #include <bloomery/core/wide.hpp>
-#include <bloomery/core/worker_team.hpp>
+#include <bloomery/core/worker_pool.hpp>
 #include <bloomery/kernels/fuse.hpp>
 #include <bloomery/kinds/digest_sort.hpp>
 #include <cstring>
@@ -119,7 +119,7 @@ struct fuse_input {
 // Fills the cells, which are 0; false, with some of them filled, when a shard has no solution. Each of the threads has
 // fuse_work::size_bytes of a shard.
 template <class Cell, unsigned Wise>
-bool fuse_fill(const kernels::fuse_geometry& geometry, const fuse_input& input, worker_team& workers,
+bool fuse_fill(const kernels::fuse_geometry& geometry, const fuse_input& input, worker_pool& workers,
                std::byte* bytes) noexcept {
   const kernels::fuse_places places(geometry);
   const std::uint64_t cells = geometry.shard_cells();

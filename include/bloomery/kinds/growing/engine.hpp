@@ -56,15 +56,15 @@ struct growing_engine {
     return true;
   }
   // Sends for the memory that an insert touches.
-  static void send_for(const growing_state& state, std::uint64_t digest) noexcept {
+  static void prefetch(const growing_state& state, std::uint64_t digest) noexcept {
     const kernels::growing_page page = state.pages.page_of(digest);
     __builtin_prefetch(line_at(page.pointer(), kernels::growing_line_of(digest, page.tag())), 1);
     __builtin_prefetch(&growing_pages::notes_of(page.pointer()), 1);
   }
   static bool may_contain(const growing_state& state, std::uint64_t digest) noexcept {
-    return kernels::growing_ask_one<Slots>(state.pages.view(), digest, beyond());
+    return kernels::growing_contains_one<Slots>(state.pages.view(), digest, beyond());
   }
-  static kernels::growing_beyond beyond() noexcept { return {spill_holds, send_for_spill}; }
+  static kernels::growing_overflow beyond() noexcept { return {spill_holds, send_for_spill}; }
   // How many codes match: at least as many as the key has.
   static std::uint64_t count(const growing_state& state, std::uint64_t digest) noexcept;
   // False when nothing matches; nothing has changed then. The caller must have inserted the key more often than erased it.

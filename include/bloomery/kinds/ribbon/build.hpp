@@ -19,7 +19,7 @@
 
 #include <bit>
 #include <bloomery/core/cpu.hpp>
-#include <bloomery/core/worker_team.hpp>
+#include <bloomery/core/worker_pool.hpp>
 #include <bloomery/kernels/ribbon/dispatch.hpp>
 #include <bloomery/kinds/ribbon/keys.hpp>
 #include <bloomery/kinds/ribbon/layout.hpp>
@@ -193,7 +193,7 @@ struct ribbon_new_layer {
   }
 
   // Builds the layer, and keeps the keys that it bumps.
-  result<void> fill(ribbon_lists lists, worker_team& workers) noexcept {
+  result<void> fill(ribbon_lists lists, worker_pool& workers) noexcept {
     const std::uint64_t numbers = 2 * chunks() + 1;
     auto buffer = aligned_buffer::make(ribbon_most_lists * numbers * 8, "building the filter", workers.memory());
     if (!buffer) return fail(buffer.error());
@@ -251,7 +251,7 @@ struct ribbon_layers {
   std::array<ribbon_new_layer, ribbon_geometry::most_layers> layers{};
 
   // From the distinct keys, which have entered the first layer with the system's salt.
-  static result<ribbon_layers> build(ribbon_lists lists, const ribbon_rate& rate, worker_team& workers,
+  static result<ribbon_layers> build(ribbon_lists lists, const ribbon_rate& rate, worker_pool& workers,
                                      const ribbon_system_limits& limits = {}) noexcept {
     ribbon_layers made;
     made.geometry.rate = rate;

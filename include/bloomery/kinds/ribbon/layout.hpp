@@ -111,7 +111,7 @@ struct ribbon_geometry {
     if (blocks[0] == 0) return 0;
     const std::uint64_t blocks_end = word_of(layers());
     const std::uint64_t end = threshold_word_of(layers());
-    return end - blocks_end < kernels::ribbon_words_beyond ? blocks_end + kernels::ribbon_words_beyond : end;
+    return end - blocks_end < kernels::ribbon_overflow_words ? blocks_end + kernels::ribbon_overflow_words : end;
   }
   [[nodiscard]] std::uint64_t payload_bytes() const noexcept { return payload_words() * 8; }
 
@@ -172,10 +172,10 @@ struct ribbon_request {
     if (request.memory_bytes) bits = static_cast<double>(*request.memory_bytes) * 8.0;
     if (request.bits_per_key) bits = std::ceil(*request.bits_per_key * static_cast<double>(*request.keys));
     if (bits > static_cast<double>(max_filter_bits)) return too_large(name, bits);
-    const bool size_given = request.bits || request.memory_bytes || request.bits_per_key;
+    const bool size_provided = request.bits || request.memory_bytes || request.bits_per_key;
     // A size below that of any filter is refused later, with what would do.
     const auto bytes = static_cast<std::uint64_t>(bits / 8.0);
-    return ribbon_request{request.fpr, size_given && bytes == 0 ? 1 : bytes};
+    return ribbon_request{request.fpr, size_provided && bytes == 0 ? 1 : bytes};
   }
 
   // 64-bit digests are enough for so many columns.

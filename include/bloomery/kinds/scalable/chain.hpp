@@ -1,27 +1,27 @@
-// kinds/scalable/chain.hpp: a chain of filters that grows by a link when the newest one is full, over any kind of link.
+// kinds/scalable/chain.hpp: a chain of filters that grows by a sub-filter when the newest one is full, over any kind of sub-filter.
 //
-// A key that no link may hold goes into the newest link; what some link may hold changes nothing. A link is full when it
-// has taken as many keys as it was made for, its capacity. Then, for a key that no link may hold, a link of `growth` times
-// the capacity is made. A rule says what links are, and which share of the chain's rate each gets. Shares add up to at most
-// 1, and the rate of a chain is at most the sum of its links' rates, so that it keeps its rate after any growth. Small links of
+// A key that no sub-filter may hold goes into the newest sub-filter; what some sub-filter may hold changes nothing. A sub-filter is full when it
+// has taken as many keys as it was made for, its capacity. Then, for a key that no sub-filter may hold, a sub-filter of `growth` times
+// the capacity is made. A rule says what sub-filters are, and which share of the chain's rate each gets. Shares add up to at most
+// 1, and the rate of a chain is at most the sum of its sub-filters' rates, so that it keeps its rate after any growth. Small sub-filters of
 // layout redis deliver more than their share, because their sizes are RedisBloom's: delivered_fpr() says how much.
 //
-//     blocked_links   links of kind blocked, layout split64; link i gets the share 6 / (pi (i + 1))^2. The shares fall
-//                     with the square of the number of links: a chain that has grown tenfold pays for rates of 1/200, not
+//     blocked_sub_filters   sub-filters of kind blocked, layout split64; sub-filter i gets the share 6 / (pi (i + 1))^2. The shares fall
+//                     with the square of the number of sub-filters: a chain that has grown tenfold pays for rates of 1/200, not
 //                     of 1/2048 as with halving.
-//     redis_links     links of kinds/scalable/redis_sub_filter.hpp; link i gets the share 1 / 2^(i + 1).
+//     redis_sub_filters     sub-filters of kinds/scalable/redis_sub_filter.hpp; sub-filter i gets the share 1 / 2^(i + 1).
 //
-// A digest is the same for all links. A single look-up sends for the lines of all links and asks the newest first; a batch
-// asks link after link, newest first, for a group of digests whose lines are sent for ahead, and when many of them have
+// A digest is the same for all sub-filters. A single look-up sends for the lines of all sub-filters and asks the newest first; a batch
+// asks sub-filter after sub-filter, newest first, for a group of digests whose lines are sent for ahead, and when many of them have
 // been found asks on for the others only.
 //
-// Memory        each link has memory of its own: growing moves nothing. When it is refused, the chain is as it was.
-// Work          sizing a blocked link takes milliseconds. With growth 1 and a small first capacity there is a link for every
+// Memory        each sub-filter has memory of its own: growing moves nothing. When it is refused, the chain is as it was.
+// Work          sizing a blocked sub-filter takes milliseconds. With growth 1 and a small first capacity there is a sub-filter for every
 //               few keys, so a small one that needs no more bits than the one before takes its size from that, and a chain
-//               that can grow no further does not try again. Loading refuses a capacity that the bits of a link cannot
+//               that can grow no further does not try again. Loading refuses a capacity that the bits of a sub-filter cannot
 //               hold at its rate.
-// Bytes         a table, 32 bytes for each link: keys, blocks (split64) or bits (redis), hash functions, 0; zeros to a
-//               multiple of 64. Then the links' bytes, each followed by zeros to a multiple of 64. Capacities and rates
+// Bytes         a table, 32 bytes for each sub-filter: keys, blocks (split64) or bits (redis), hash functions, 0; zeros to a
+//               multiple of 64. Then the sub-filters' bytes, each followed by zeros to a multiple of 64. Capacities and rates
 //               follow from the first capacity, the growth factor and the rate; sizes are not computed again, because the
 //               last digit of a logarithm differs between machines.
 #pragma once
@@ -36,30 +36,30 @@ template <class Rule>
 class chain {
  public:
   using digest = typename Rule::digest;
-  struct link {
-    typename Rule::link filter;
+  struct sub_filter {
+    typename Rule::sub_filter filter;
     std::uint64_t capacity = 0;
     std::uint64_t keys = 0;
     double full_fpr = 0;  // when it holds its capacity; 0: unknown
     [[nodiscard]] std::uint64_t room() const noexcept { return keys < capacity ? capacity - keys : 0; }
   };
-  static constexpr std::size_t max_links = 1024;
+  static constexpr std::size_t max_sub_filters = 1024;
   static constexpr std::uint64_t record_bytes = 32;
 
   chain() noexcept = default;
   static result<chain> make(const chain_settings& settings) noexcept {
     chain made;
     made.settings_ = settings;
-    if (auto first = made.add_link(settings.first_keys); !first) return fail(first.error());
+    if (auto first = made.add_sub_filter(settings.first_keys); !first) return fail(first.error());
     return made;
   }
   [[nodiscard]] result<chain> clone() const noexcept;
 
   insert_result insert(const digest& given) noexcept {
     if (may_contain(given)) return insert_result::present;
-    if (links_.back().room() == 0 && !grow()) return insert_result::full;
-    links_.back().filter.insert(given);
-    ++links_.back().keys;
+    if (sub_filters_.back().room() == 0 && !grow()) return insert_result::full;
+    sub_filters_.back().filter.insert(given);
+    ++sub_filters_.back().keys;
     return insert_result::inserted;
   }
   batch_outcome insert_until_full(std::span<const digest> digests) noexcept;
@@ -67,65 +67,67 @@ class chain {
   void may_contain_batch(std::span<const digest> digests, std::span<std::uint64_t> mask) const noexcept {
     for (std::size_t first = 0; first < digests.size(); first += group) {
       const auto here = digests.subspan(first, std::min(group, digests.size() - first));
-      ask(here, links_.size(), mask.data() + first / 64);
+      ask(here, sub_filters_.size(), mask.data() + first / 64);
     }
   }
 
-  // In kinds/scalable/chain_merge.hpp. The union, link by link. Where it would leave a link above its share of the rate, it is refused unless any rate will do.
-  result<void> merge(const chain& other, merge_rate rate) noexcept;
+  // In kinds/scalable/chain_merge.hpp. The union, sub-filter by sub-filter. Where it would leave a sub-filter above its share of the rate, it is refused unless any rate will do.
+  result<void> merge(const chain& other, merge_fpr rate) noexcept;
   void clear() noexcept {
-    links_.shrink(1);
-    links_[0].filter.clear();
-    links_[0].keys = 0;
+    sub_filters_.shrink(1);
+    sub_filters_[0].filter.clear();
+    sub_filters_[0].keys = 0;
     keys_exact_ = true;
     ended_ = false;
   }
-  // Links of the same sizes with the same bits.
+  // Sub-filters of the same sizes with the same bits.
   friend bool operator==(const chain& a, const chain& b) noexcept {
-    return a.same_settings(b) && std::equal(a.links_.begin(), a.links_.end(), b.links_.begin(), b.links_.end(),
-                                            [](const link& x, const link& y) { return x.filter == y.filter; });
+    return a.same_settings(b) &&
+           std::equal(a.sub_filters_.begin(), a.sub_filters_.end(), b.sub_filters_.begin(), b.sub_filters_.end(),
+                      [](const sub_filter& x, const sub_filter& y) { return x.filter == y.filter; });
   }
 
   [[nodiscard]] const chain_settings& settings() const noexcept { return settings_; }
-  [[nodiscard]] const aligned_list<link>& links() const noexcept { return links_; }
+  [[nodiscard]] const aligned_list<sub_filter>& sub_filters() const noexcept { return sub_filters_; }
   [[nodiscard]] double rate_of(std::size_t index) const noexcept {
     return settings_.scales ? settings_.fpr * Rule::share(index) : settings_.fpr;
   }
   [[nodiscard]] key_count keys() const noexcept {
     key_count all{0, keys_exact_};
-    for (const link& each : links_) all.keys += each.keys;
+    for (const sub_filter& each : sub_filters_) all.keys += each.keys;
     return all;
   }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
     std::uint64_t bytes = 0;
-    for (const link& each : links_) bytes += each.filter.payload().size();
+    for (const sub_filter& each : sub_filters_) bytes += each.filter.payload().size();
     return bytes;
   }
   [[nodiscard]] double fill() const noexcept {
     double set_bytes = 0;
-    for (const link& each : links_) set_bytes += each.filter.fill() * static_cast<double>(each.filter.payload().size());
-    return links_.size() == 0 ? 0.0 : set_bytes / static_cast<double>(memory_bytes());
+    for (const sub_filter& each : sub_filters_)
+      set_bytes += each.filter.fill() * static_cast<double>(each.filter.payload().size());
+    return sub_filters_.size() == 0 ? 0.0 : set_bytes / static_cast<double>(memory_bytes());
   }
   [[nodiscard]] double fpr_now() const noexcept {
-    double none = 1;  // that no link says yes
-    for (const link& each : links_) none *= 1 - each.filter.fpr_now();
+    double none = 1;  // that no sub-filter says yes
+    for (const sub_filter& each : sub_filters_) none *= 1 - each.filter.fpr_now();
     return 1 - none;
   }
-  // What the links deliver when each holds its capacity; 0 where they are sized for their shares.
+  // What the sub-filters deliver when each holds its capacity; 0 where they are sized for their shares.
   [[nodiscard]] double delivered_fpr() const noexcept {
-    if constexpr (requires(const link& each) { each.filter.expected_fpr(each.capacity); }) {
+    if constexpr (requires(const sub_filter& each) { each.filter.expected_fpr(each.capacity); }) {
       double none = 1;
-      for (const link& each : links_) none *= 1 - each.filter.expected_fpr(each.capacity);
+      for (const sub_filter& each : sub_filters_) none *= 1 - each.filter.expected_fpr(each.capacity);
       return 1 - none;
     } else {
       return 0;
     }
   }
-  // What the links hold, and the keys that earlier links said yes to by mistake while a link was filled.
+  // What the sub-filters hold, and the keys that earlier sub-filters said yes to by mistake while a sub-filter was filled.
   [[nodiscard]] double estimated_keys() const noexcept {
     double keys = 0;
     double none = 1;
-    for (const link& each : links_) {
+    for (const sub_filter& each : sub_filters_) {
       keys += each.filter.estimated_keys() / std::max(none, 1e-9);
       none *= 1 - each.filter.fpr_now();
     }
@@ -134,21 +136,23 @@ class chain {
 
   // The bytes described above.
   [[nodiscard]] std::uint64_t stored_bytes() const noexcept {
-    std::uint64_t bytes = table_bytes(links_.size());
-    for (const link& each : links_) bytes += in_lines(each.filter.payload().size());
+    std::uint64_t bytes = table_bytes(sub_filters_.size());
+    for (const sub_filter& each : sub_filters_) bytes += in_lines(each.filter.payload().size());
     return bytes;
   }
   void store(std::span<std::byte> out) const noexcept;
-  static constexpr std::uint64_t table_bytes(std::uint64_t links) noexcept { return in_lines(links * record_bytes); }
-  // A chain over bytes that lie elsewhere, or, with `owned`, over those that it keeps. `keys` is what its links hold.
-  static result<chain> over(const chain_settings& settings, const stored_shape& shape, std::uint64_t links,
+  static constexpr std::uint64_t table_bytes(std::uint64_t sub_filters) noexcept {
+    return in_lines(sub_filters * record_bytes);
+  }
+  // A chain over bytes that lie elsewhere, or, with `owned`, over those that it keeps. `keys` is what its sub-filters hold.
+  static result<chain> over(const chain_settings& settings, const stored_shape& shape, std::uint64_t sub_filters,
                             std::span<const std::byte> bytes, aligned_buffer owned = {}) noexcept;
-  // Calls f(first byte, size) for every stored part that a look-up may read: the table, which says where links are, too.
+  // Calls f(first byte, size) for every stored part that a look-up may read: the table, which says where sub-filters are, too.
   template <class F>
   void for_each_touched(const digest& given, F&& f) const {
-    f(std::uint64_t{0}, table_bytes(links_.size()));
-    std::uint64_t start = table_bytes(links_.size());
-    for (const link& each : links_) {
+    f(std::uint64_t{0}, table_bytes(sub_filters_.size()));
+    std::uint64_t start = table_bytes(sub_filters_.size());
+    for (const sub_filter& each : sub_filters_) {
       each.filter.for_each_touched(given, [&](std::uint64_t at, std::uint64_t size) { f(start + at, size); });
       start += in_lines(each.filter.payload().size());
     }
@@ -156,9 +160,9 @@ class chain {
 
  private:
   static constexpr std::size_t group = 1024;
-  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a link takes
+  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a sub-filter takes
   // enough keys for its sizing not to matter.
-  static constexpr std::uint64_t small_link_bytes = 8 * cache_line_bytes;
+  static constexpr std::uint64_t small_sub_filter_bytes = 8 * cache_line_bytes;
   using group_mask = std::array<std::uint64_t, mask_words(group)>;
 
   static constexpr std::uint64_t in_lines(std::uint64_t bytes) noexcept {
@@ -168,13 +172,13 @@ class chain {
     return settings_.first_keys == other.settings_.first_keys && settings_.growth == other.settings_.growth &&
            settings_.fpr == other.settings_.fpr && settings_.scales == other.settings_.scales;
   }
-  [[nodiscard]] result<link> sized_link(std::uint64_t capacity) const noexcept;
-  result<void> add_link(std::uint64_t capacity) noexcept;
+  [[nodiscard]] result<sub_filter> sized_sub_filter(std::uint64_t capacity) const noexcept;
+  result<void> add_sub_filter(std::uint64_t capacity) noexcept;
   bool grow() noexcept {
-    if (!settings_.scales || ended_ || links_.size() == max_links) return false;
-    const std::uint64_t last = links_.back().capacity;
+    if (!settings_.scales || ended_ || sub_filters_.size() == max_sub_filters) return false;
+    const std::uint64_t last = sub_filters_.back().capacity;
     if (last > max_keys / settings_.growth) return false;
-    const auto added = add_link(last * settings_.growth);
+    const auto added = add_sub_filter(last * settings_.growth);
     ended_ = !added && added.error().code != errc::out_of_memory;
     return added.has_value();
   }
@@ -184,46 +188,46 @@ class chain {
   result<void> unite(const chain& other) noexcept;
 
   chain_settings settings_;
-  aligned_list<link> links_;
-  aligned_buffer owned_;  // what loaded links lie in
+  aligned_list<sub_filter> sub_filters_;
+  aligned_buffer owned_;  // what loaded sub-filters lie in
   bool keys_exact_ = true;
-  bool ended_ = false;  // no filter has the rate of a next link
+  bool ended_ = false;  // no filter has the rate of a next sub-filter
 };
 
-// The next link. Fewer bits than the link before cannot do for as many keys at a lower rate.
+// The next sub-filter. Fewer bits than the sub-filter before cannot do for as many keys at a lower rate.
 template <class Rule>
-result<typename chain<Rule>::link> chain<Rule>::sized_link(std::uint64_t capacity) const noexcept {
-  const double rate = rate_of(links_.size());
+result<typename chain<Rule>::sub_filter> chain<Rule>::sized_sub_filter(std::uint64_t capacity) const noexcept {
+  const double rate = rate_of(sub_filters_.size());
   if constexpr (!Rule::slow_sizing) {
-    auto made = Rule::link::make({.keys = capacity, .fpr = rate, .memory = settings_.memory});
+    auto made = Rule::sub_filter::make({.keys = capacity, .fpr = rate, .memory = settings_.memory});
     if (!made) return fail(made.error());
-    return link{std::move(*made), capacity, 0};
+    return sub_filter{std::move(*made), capacity, 0};
   } else {
-    if (links_.size() != 0) {
-      const link& last = links_.back();
-      const bool is_small = last.filter.payload().size() <= small_link_bytes;
+    if (sub_filters_.size() != 0) {
+      const sub_filter& last = sub_filters_.back();
+      const bool is_small = last.filter.payload().size() <= small_sub_filter_bytes;
       if (is_small && last.capacity == capacity && last.full_fpr > 0 && last.full_fpr <= rate) {
         auto copy = last.filter.clone();
         if (!copy) return fail(copy.error());
         copy->clear();
-        return link{std::move(*copy), capacity, 0, last.full_fpr};
+        return sub_filter{std::move(*copy), capacity, 0, last.full_fpr};
       }
     }
-    const auto plan = Rule::link::plan({.keys = capacity, .fpr = rate});
+    const auto plan = Rule::sub_filter::plan({.keys = capacity, .fpr = rate});
     if (!plan) return fail(plan.error());
-    auto made =
-        Rule::link::make({.keys = capacity, .bits = plan->bits, .hashes = plan->hashes, .memory = settings_.memory});
+    auto made = Rule::sub_filter::make(
+        {.keys = capacity, .bits = plan->bits, .hashes = plan->hashes, .memory = settings_.memory});
     if (!made) return fail(made.error());
-    return link{std::move(*made), capacity, 0, plan->fpr};
+    return sub_filter{std::move(*made), capacity, 0, plan->fpr};
   }
 }
 
 template <class Rule>
-result<void> chain<Rule>::add_link(std::uint64_t capacity) noexcept {
-  if (auto room = links_.reserve(links_.size() + 1, "the filter", settings_.memory); !room) return room;
-  auto made = sized_link(capacity);
+result<void> chain<Rule>::add_sub_filter(std::uint64_t capacity) noexcept {
+  if (auto room = sub_filters_.reserve(sub_filters_.size() + 1, "the filter", settings_.memory); !room) return room;
+  auto made = sized_sub_filter(capacity);
   if (!made) return fail(made.error());
-  links_.push(std::move(*made));
+  sub_filters_.push(std::move(*made));
   return {};
 }
 
@@ -232,13 +236,13 @@ result<chain<Rule>> chain<Rule>::clone() const noexcept {
   chain copy;
   copy.settings_ = settings_;
   copy.keys_exact_ = keys_exact_;
-  if (auto room = copy.links_.reserve(links_.size(), "a copy of the filter", settings_.memory); !room) {
+  if (auto room = copy.sub_filters_.reserve(sub_filters_.size(), "a copy of the filter", settings_.memory); !room) {
     return fail(room.error());
   }
-  for (const link& each : links_) {
+  for (const sub_filter& each : sub_filters_) {
     auto filter = each.filter.clone();
     if (!filter) return fail(filter.error());
-    copy.links_.push({std::move(*filter), each.capacity, each.keys});
+    copy.sub_filters_.push({std::move(*filter), each.capacity, each.keys});
   }
   return copy;
 }
@@ -246,18 +250,18 @@ result<chain<Rule>> chain<Rule>::clone() const noexcept {
 template <class Rule>
 bool chain<Rule>::may_contain(const digest& given) const noexcept {
   if constexpr (Rule::sends_ahead) {
-    for (const link& each : links_) {
+    for (const sub_filter& each : sub_filters_) {
       const std::byte* bytes = each.filter.payload().data();
       each.filter.for_each_touched(given, [&](std::uint64_t at, std::uint64_t) { __builtin_prefetch(bytes + at); });
     }
   }
-  for (std::size_t i = links_.size(); i-- > 0;) {
-    if (links_[i].filter.may_contain(given)) return true;
+  for (std::size_t i = sub_filters_.size(); i-- > 0;) {
+    if (sub_filters_[i].filter.may_contain(given)) return true;
   }
   return false;
 }
 
-// Asks the links before `end`, newest first. The digests that are left are packed when an eighth of them was found: rarer
+// Asks the sub-filters before `end`, newest first. The digests that are left are packed when an eighth of them was found: rarer
 // finds, such as false positives, cost less when they are asked again.
 template <class Rule>
 void chain<Rule>::ask(std::span<const digest> digests, std::size_t end, std::uint64_t* mask) const noexcept {
@@ -268,7 +272,7 @@ void chain<Rule>::ask(std::span<const digest> digests, std::size_t end, std::uin
   bool is_packed = false;
   for (std::size_t word = 0; word < mask_words(digests.size()); ++word) mask[word] = 0;
   for (std::size_t i = end; i-- > 0 && !left.empty();) {
-    links_[i].filter.may_contain_batch(left, found);
+    sub_filters_[i].filter.may_contain_batch(left, found);
     std::size_t finds = 0;
     for (std::size_t word = 0; word < mask_words(left.size()); ++word) {
       finds += static_cast<std::size_t>(std::popcount(found[word]));
@@ -289,20 +293,20 @@ void chain<Rule>::ask(std::span<const digest> digests, std::size_t end, std::uin
   }
 }
 
-// Until the newest link is full for a digest that no link may hold. The links before it do not change meanwhile.
+// Until the newest sub-filter is full for a digest that no sub-filter may hold. The sub-filters before it do not change meanwhile.
 template <class Rule>
 batch_outcome chain<Rule>::insert_group(std::span<const digest> digests) noexcept {
   std::array<digest, group> left;
   std::array<std::uint16_t, group> place;
   group_mask found;
-  ask(digests, links_.size() - 1, found.data());
+  ask(digests, sub_filters_.size() - 1, found.data());
   std::size_t count = 0;
   for (std::size_t i = 0; i < digests.size(); ++i) {
     left[count] = digests[i];
     place[count] = static_cast<std::uint16_t>(i);
     count += 1 - (found[i / 64] >> (i % 64) & 1U);
   }
-  link& newest = links_.back();
+  sub_filter& newest = sub_filters_.back();
   batch_outcome outcome{digests.size(), 0};
   for (std::size_t i = 0; i < count;) {
     const std::uint64_t fit = std::min<std::uint64_t>(newest.room(), count - i);
@@ -323,8 +327,9 @@ template <class Rule>
 batch_outcome chain<Rule>::insert_until_full(std::span<const digest> digests) noexcept {
   batch_outcome all;
   while (all.taken < digests.size()) {
-    // What comes after the next growth is asked again: no more of it than the link has room for, twice.
-    const std::size_t wish = std::max<std::uint64_t>(64, std::min<std::uint64_t>(group, 2 * links_.back().room()));
+    // What comes after the next growth is asked again: no more of it than the sub-filter has room for, twice.
+    const std::size_t wish =
+        std::max<std::uint64_t>(64, std::min<std::uint64_t>(group, 2 * sub_filters_.back().room()));
     const auto here = digests.subspan(all.taken, std::min(wish, digests.size() - all.taken));
     const batch_outcome some = insert_group(here);
     all.taken += some.taken;
@@ -338,8 +343,8 @@ template <class Rule>
 void chain<Rule>::store(std::span<std::byte> out) const noexcept {
   std::memset(out.data(), 0, out.size());
   std::byte* record = out.data();
-  std::byte* to = out.data() + table_bytes(links_.size());
-  for (const link& each : links_) {
+  std::byte* to = out.data() + table_bytes(sub_filters_.size());
+  for (const sub_filter& each : sub_filters_) {
     const auto field = each.filter.shape().field;
     const auto bytes = each.filter.payload();
     store_le(record, each.keys);
@@ -352,40 +357,42 @@ void chain<Rule>::store(std::span<std::byte> out) const noexcept {
 }
 
 template <class Rule>
-result<chain<Rule>> chain<Rule>::over(const chain_settings& settings, const stored_shape& shape, std::uint64_t links,
-                                      std::span<const std::byte> bytes, aligned_buffer owned) noexcept {
+result<chain<Rule>> chain<Rule>::over(const chain_settings& settings, const stored_shape& shape,
+                                      std::uint64_t sub_filters, std::span<const std::byte> bytes,
+                                      aligned_buffer owned) noexcept {
   chain made;
   made.settings_ = settings;
   made.keys_exact_ = shape.keys_exact;
-  if (auto room = made.links_.reserve(links, "the filter", settings.memory); !room) return fail(room.error());
-  std::uint64_t start = table_bytes(links);
+  if (auto room = made.sub_filters_.reserve(sub_filters, "the filter", settings.memory); !room)
+    return fail(room.error());
+  std::uint64_t start = table_bytes(sub_filters);
   std::uint64_t capacity = settings.first_keys;
   std::uint64_t keys = 0;
-  for (std::uint64_t i = 0; i < links; ++i) {
+  for (std::uint64_t i = 0; i < sub_filters; ++i) {
     const std::byte* record = bytes.data() + i * record_bytes;
     stored_shape of{.digest_bits = Rule::digest_bits};
     of.keys = load_le<std::uint64_t>(record);
     of.field[0] = load_le<std::uint64_t>(record + 8);
     of.field[1] = load_le<std::uint64_t>(record + 16);
-    if (load_le<std::uint64_t>(record + 24) != 0) return fail(errc::bad_field, "unused number of a link", {i});
+    if (load_le<std::uint64_t>(record + 24) != 0) return fail(errc::bad_field, "unused number of a sub-filter", {i});
     if (of.keys > max_keys - keys || (shape.keys_exact && of.keys > capacity)) {
-      return fail(errc::bad_field, "keys of a link", {of.keys});
+      return fail(errc::bad_field, "keys of a sub-filter", {of.keys});
     }
-    const auto size = Rule::link::payload_bytes(of);
+    const auto size = Rule::sub_filter::payload_bytes(of);
     if (!size) return fail(size.error());
-    if (*size > bytes.size() - start) return fail(errc::bad_field, "size of a link", {of.field[0]});
+    if (*size > bytes.size() - start) return fail(errc::bad_field, "size of a sub-filter", {of.field[0]});
     // No filter of these bits holds so many keys at this rate: the information-theoretic bound, with room to spare.
     if (!(static_cast<double>(capacity) * -std::log2(made.rate_of(i)) <= 16.0 * static_cast<double>(*size))) {
-      return fail(errc::bad_field, "capacity of a link", {capacity});
+      return fail(errc::bad_field, "capacity of a sub-filter", {capacity});
     }
-    auto filter = Rule::link::view(of, bytes.subspan(start, *size));
+    auto filter = Rule::sub_filter::view(of, bytes.subspan(start, *size));
     if (!filter) return fail(filter.error());
-    made.links_.push({std::move(*filter), capacity, of.keys});
+    made.sub_filters_.push({std::move(*filter), capacity, of.keys});
     keys += of.keys;
     start += in_lines(*size);
-    if (start > bytes.size()) return fail(errc::bad_field, "size of a link", {of.field[0]});
-    if (i + 1 == links) break;
-    if (capacity > max_keys / settings.growth) return fail(errc::bad_field, "links", {links});
+    if (start > bytes.size()) return fail(errc::bad_field, "size of a sub-filter", {of.field[0]});
+    if (i + 1 == sub_filters) break;
+    if (capacity > max_keys / settings.growth) return fail(errc::bad_field, "sub-filters", {sub_filters});
     capacity *= settings.growth;
   }
   if (start != bytes.size()) return fail(errc::bad_field, "payload bytes", {bytes.size()});

@@ -7,21 +7,21 @@ namespace bloomery {
 
 template <class Rule>
 result<void> chain<Rule>::unite(const chain& other) noexcept {
-  const std::size_t common = std::min(links_.size(), other.links_.size());
-  if (auto room = links_.reserve(other.links_.size(), "the union", settings_.memory); !room) return room;
+  const std::size_t common = std::min(sub_filters_.size(), other.sub_filters_.size());
+  if (auto room = sub_filters_.reserve(other.sub_filters_.size(), "the union", settings_.memory); !room) return room;
   ended_ = false;
-  for (std::size_t i = common; i < other.links_.size(); ++i) {
-    auto filter = other.links_[i].filter.clone();
+  for (std::size_t i = common; i < other.sub_filters_.size(); ++i) {
+    auto filter = other.sub_filters_[i].filter.clone();
     if (!filter) {
-      links_.shrink(common);
+      sub_filters_.shrink(common);
       return fail(filter.error());
     }
-    links_.push({std::move(*filter), other.links_[i].capacity, other.links_[i].keys});
+    sub_filters_.push({std::move(*filter), other.sub_filters_[i].capacity, other.sub_filters_[i].keys});
   }
   for (std::size_t i = 0; i < common; ++i) {
-    link& each = links_[i];
-    const std::uint64_t theirs = other.links_[i].keys;
-    if (auto united = each.filter.merge(other.links_[i].filter); !united) return united;
+    sub_filter& each = sub_filters_[i];
+    const std::uint64_t theirs = other.sub_filters_[i].keys;
+    if (auto united = each.filter.merge(other.sub_filters_[i].filter); !united) return united;
     const auto estimate = static_cast<std::uint64_t>(each.filter.estimated_keys() + 0.5);
     each.keys = std::clamp(estimate, std::max(each.keys, theirs), each.keys + theirs);
   }
@@ -35,36 +35,37 @@ result<void> chain<Rule>::check_union(const chain& other) const noexcept {
   if (!same_settings(other)) {
     return fail(errc::mismatch, "their first capacities, growth factors, rates or modes differ");
   }
-  for (std::size_t i = 0; i < std::min(links_.size(), other.links_.size()); ++i) {
-    if (links_[i].filter.shape().field != other.links_[i].filter.shape().field) {
-      return fail(errc::mismatch, "their links differ in size");
+  for (std::size_t i = 0; i < std::min(sub_filters_.size(), other.sub_filters_.size()); ++i) {
+    if (sub_filters_[i].filter.shape().field != other.sub_filters_[i].filter.shape().field) {
+      return fail(errc::mismatch, "their sub-filters differ in size");
     }
   }
   return {};
 }
 
 template <class Rule>
-result<void> chain<Rule>::merge(const chain& other, merge_rate rate) noexcept {
+result<void> chain<Rule>::merge(const chain& other, merge_fpr rate) noexcept {
   if (auto same = check_union(other); !same) return same;
   bool fits = true;
-  for (std::size_t i = 0; i < std::min(links_.size(), other.links_.size()); ++i) {
-    fits = fits && links_[i].keys <= links_[i].capacity && other.links_[i].keys <= links_[i].room();
+  for (std::size_t i = 0; i < std::min(sub_filters_.size(), other.sub_filters_.size()); ++i) {
+    fits = fits && sub_filters_[i].keys <= sub_filters_[i].capacity &&
+           other.sub_filters_[i].keys <= sub_filters_[i].room();
   }
-  if (fits || rate == merge_rate::any) return unite(other);
+  if (fits || rate == merge_fpr::any) return unite(other);
   // Keys that both have may make it fit nevertheless: tried with a copy.
   auto tried = clone();
   if (!tried) return fail(tried.error());
   if (auto united = tried->unite(other); !united) return united;
   double excess = 0;
-  for (std::size_t i = 0; i < tried->links_.size(); ++i) {
-    const link& each = tried->links_[i];
+  for (std::size_t i = 0; i < tried->sub_filters_.size(); ++i) {
+    const sub_filter& each = tried->sub_filters_[i];
     double most = rate_of(i);
     if constexpr (requires { each.filter.expected_fpr(each.capacity); }) {
       most = std::max(most, each.filter.expected_fpr(each.capacity));
     }
     excess += std::max(0.0, each.filter.fpr_now() - most);
   }
-  if (excess > 0) return fail_number(errc::merge_breaks_promise, (settings_.fpr + excess) * 100);
+  if (excess > 0) return fail_number(errc::merge_exceeds_target, (settings_.fpr + excess) * 100);
   *this = std::move(*tried);
   return {};
 }

@@ -1,4 +1,4 @@
-// kinds/scalable/chain_rules.hpp: what the links of a chain (kinds/scalable/chain.hpp) are, and which share of its rate each gets.
+// kinds/scalable/chain_rules.hpp: what the sub-filters of a chain (kinds/scalable/chain.hpp) are, and which share of its rate each gets.
 #pragma once
 
 #include <bloomery/kinds/blocked.hpp>
@@ -6,8 +6,8 @@
 
 namespace bloomery {
 
-struct blocked_links {
-  using link = blocked;
+struct blocked_sub_filters {
+  using sub_filter = blocked;
   using digest = std::uint64_t;
   static constexpr unsigned digest_bits = 64;
   static constexpr bool sends_ahead = true;
@@ -21,8 +21,8 @@ struct blocked_links {
   static digest from(const digest128& given) noexcept { return given.low; }
 };
 
-struct redis_links {
-  using link = redis_link;
+struct redis_sub_filters {
+  using sub_filter = redis_sub_filter;
   using digest = digest128;
   static constexpr unsigned digest_bits = 128;
   static constexpr bool slow_sizing = false;
@@ -33,10 +33,10 @@ struct redis_links {
 };
 
 struct chain_settings {
-  std::uint64_t first_keys = 0;  // capacity of the first link
-  std::uint64_t growth = 2;      // capacity of a link by that of the one before
+  std::uint64_t first_keys = 0;  // capacity of the first sub-filter
+  std::uint64_t growth = 2;      // capacity of a sub-filter by that of the one before
   double fpr = 0;                // of the whole chain
-  bool scales = true;            // false: one link, with the whole rate
+  bool scales = true;            // false: one sub-filter, with the whole rate
   const memory_hooks* memory = nullptr;
 };
 

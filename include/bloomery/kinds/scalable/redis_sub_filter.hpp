@@ -1,6 +1,6 @@
-// kinds/scalable/redis_sub_filter.hpp: one link of RedisBloom's chain, to the bit: a classic filter with its sizing and its probe rule.
+// kinds/scalable/redis_sub_filter.hpp: one sub-filter of RedisBloom's chain, to the bit: a classic filter with its sizing and its probe rule.
 //
-// For layout `redis` of kind scalable; kinds/scalable/chain.hpp says what a link is.
+// For layout `redis` of kind scalable; kinds/scalable/chain.hpp says what a sub-filter is.
 //
 // Size          for n keys at rate e, b = |ln e| / 0.480453013918201 bits a key, floor(n b) bits but at least one, rounded
 //               up to whole words of 64; k = ceil(0.693147180559945 b). The constants are ln(2)^2 and ln 2 as that program
@@ -19,13 +19,13 @@
 
 namespace bloomery {
 
-class redis_link {
+class redis_sub_filter {
  public:
   struct geometry {
     std::uint64_t bits = 0;
     std::uint64_t hashes = 0;
   };
-  // What a link delivers that holds so many keys.
+  // What a sub-filter delivers that holds so many keys.
   static double expected_fpr(std::uint64_t keys, const geometry& size) noexcept {
     return double_hashing(static_cast<double>(keys), size.bits, size.hashes).fpr();
   }
@@ -39,17 +39,17 @@ class redis_link {
     return geometry{(whole + 63) / 64 * 64, static_cast<std::uint64_t>(std::ceil(0.693147180559945 * bits_a_key))};
   }
 
-  static result<redis_link> make(const filter_params& params) noexcept {
+  static result<redis_sub_filter> make(const filter_params& params) noexcept {
     const auto size = size_for(*params.keys, *params.fpr);
     if (!size) return fail(size.error());
     auto store = bit_store::make(size->bits / 64, "the filter", params.memory);
     if (!store) return fail(store.error());
-    return redis_link(*size, std::move(*store));
+    return redis_sub_filter(*size, std::move(*store));
   }
-  [[nodiscard]] result<redis_link> clone() const noexcept {
+  [[nodiscard]] result<redis_sub_filter> clone() const noexcept {
     auto store = store_.clone("a copy of the filter");
     if (!store) return fail(store.error());
-    return redis_link(size_, std::move(*store));
+    return redis_sub_filter(size_, std::move(*store));
   }
 
   insert_result insert(const digest128& digest) noexcept {
@@ -80,15 +80,15 @@ class redis_link {
       mask[i / 64] |= std::uint64_t{may_contain(digests[i])} << (i % 64);
     }
   }
-  result<void> merge(const redis_link& other) noexcept {
+  result<void> merge(const redis_sub_filter& other) noexcept {
     if (size_.bits != other.size_.bits || size_.hashes != other.size_.hashes) {
-      return fail(errc::mismatch, "their links differ in size");
+      return fail(errc::mismatch, "their sub-filters differ in size");
     }
     store_.unite(other.store_);
     return {};
   }
   void clear() noexcept { store_.clear(); }
-  friend bool operator==(const redis_link& a, const redis_link& b) noexcept {
+  friend bool operator==(const redis_sub_filter& a, const redis_sub_filter& b) noexcept {
     return a.size_.bits == b.size_.bits && a.size_.hashes == b.size_.hashes && a.store_ == b.store_;
   }
 
@@ -113,18 +113,18 @@ class redis_link {
   }
   static result<std::uint64_t> payload_bytes(const stored_shape& shape) noexcept {
     if (shape.field[0] < 64 || shape.field[0] > max_filter_bits || shape.field[0] % 64 != 0) {
-      return fail(errc::bad_field, "bits of a link", {shape.field[0]});
+      return fail(errc::bad_field, "bits of a sub-filter", {shape.field[0]});
     }
     if (shape.field[1] < 1 || shape.field[1] > max_hashes) {
-      return fail(errc::bad_field, "hash functions of a link", {shape.field[1]});
+      return fail(errc::bad_field, "hash functions of a sub-filter", {shape.field[1]});
     }
     return shape.field[0] / 8;
   }
-  static result<redis_link> view(const stored_shape& shape, std::span<const std::byte> bytes) noexcept {
+  static result<redis_sub_filter> view(const stored_shape& shape, std::span<const std::byte> bytes) noexcept {
     const auto expected = payload_bytes(shape);
     if (!expected) return fail(expected.error());
     if (*expected != bytes.size()) return fail(errc::truncated, {}, {bytes.size(), *expected});
-    return redis_link({shape.field[0], shape.field[1]}, bit_store::view(bytes));
+    return redis_sub_filter({shape.field[0], shape.field[1]}, bit_store::view(bytes));
   }
   template <class F>
   void for_each_touched(const digest128& digest, F&& f) const {
@@ -135,7 +135,7 @@ class redis_link {
   }
 
  private:
-  redis_link(const geometry& size, bit_store store) noexcept : size_(size), store_(std::move(store)) {}
+  redis_sub_filter(const geometry& size, bit_store store) noexcept : size_(size), store_(std::move(store)) {}
 
   geometry size_;
   bit_store store_;

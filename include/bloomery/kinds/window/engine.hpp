@@ -46,15 +46,15 @@ class window_engine {
   // All of the digests; how many were surely absent.
   std::uint64_t insert(const std::uint64_t* digests, std::size_t count, std::uint64_t now_ns) noexcept;
   [[nodiscard]] bool may_contain(std::uint64_t digest, std::uint64_t now_ns) const noexcept {
-    if (schedule_.is_current(now_ns)) return kernels::window_ask_one(current_, digest);
-    return kernels::window_ask_one(view(now_ns), digest);
+    if (schedule_.is_current(now_ns)) return kernels::window_contains_one(current_, digest);
+    return kernels::window_contains_one(view(now_ns), digest);
   }
   template <class Next>
   void may_contain_stream(std::size_t count, Next&& next, std::uint64_t* mask, std::uint64_t now_ns) const noexcept {
     kernels::window_functions::best().ask(view(now_ns), count, kernels::digest_feed(next), mask);
   }
-  void send_for(const std::uint64_t* digests, std::size_t count) const noexcept {
-    kernels::window_send_for(current_, digests, count);
+  void prefetch(const std::uint64_t* digests, std::size_t count) const noexcept {
+    kernels::window_prefetch(current_, digests, count);
   }
   // How many generations ago the digest was inserted last: never more than it was. Nothing when it is surely absent.
   [[nodiscard]] std::optional<unsigned> age(std::uint64_t digest, std::uint64_t now_ns) const noexcept;

@@ -55,7 +55,7 @@ struct window_layout {
   [[nodiscard]] double load_for(unsigned hashes, double fpr) const noexcept;
   [[nodiscard]] std::uint64_t lines_for(std::uint64_t keys, unsigned hashes, double fpr) const noexcept;
   [[nodiscard]] std::uint64_t keys_for(std::uint64_t lines, unsigned hashes, double fpr) const noexcept;
-  [[nodiscard]] result<std::uint64_t> lines_asked(const size_request& request) const noexcept;
+  [[nodiscard]] result<std::uint64_t> lines_probed(const size_request& request) const noexcept;
   // The k with the smallest cost(k).
   template <class Cost>
   [[nodiscard]] unsigned best_hashes(const size_request& request, Cost&& cost) const noexcept;
@@ -120,7 +120,7 @@ inline std::uint64_t window_layout::keys_for(std::uint64_t lines, unsigned hashe
   return std::min(each * kept(hashes), max_keys);
 }
 
-inline result<std::uint64_t> window_layout::lines_asked(const size_request& request) const noexcept {
+inline result<std::uint64_t> window_layout::lines_probed(const size_request& request) const noexcept {
   double bits = 0;
   if (request.bits) bits = static_cast<double>(*request.bits);
   if (request.bits_per_key) bits = std::ceil(*request.bits_per_key * static_cast<double>(*request.keys));
@@ -165,7 +165,7 @@ inline result<size_plan> window_layout::solve(const size_request& request) const
     plan.hashes = best_hashes(request, [&](unsigned k) { return lines_for(plan.keys, k, *request.fpr); });
     lines = lines_for(plan.keys, plan.hashes, *request.fpr);
   } else {
-    const auto asked = lines_asked(request);
+    const auto asked = lines_probed(request);
     if (!asked) return fail(asked.error());
     lines = *asked;
     if (request.keys) {

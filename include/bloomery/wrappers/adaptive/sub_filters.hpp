@@ -1,7 +1,7 @@
-// adaptive_links.hpp: the filters of wrappers/adaptive.hpp: one, or a chain of them, and how they are made again from a source of keys.
+// adaptive_sub_filters.hpp: the filters of wrappers/adaptive.hpp: one, or a chain of them, and how they are made again from a source of keys.
 //
-// Links are of one kind. Keys go into the newest; a key is there when any link says so. A digest of 64 bits is made once for
-// all links, one of 128 bits for each link that takes such.
+// Sub-filters are of one kind. Keys go into the newest; a key is there when any sub-filter says so. A digest of 64 bits is made once for
+// all sub-filters, one of 128 bits for each sub-filter that takes such.
 #pragma once
 
 #include <algorithm>
@@ -72,45 +72,45 @@ class adaptive_source {
 };
 
 template <filter_kind K>
-bool is_wide(const K& link) noexcept {
-  if constexpr (wide_kind<K>) {
-    return link.digest_bits() == 128;
+bool is_128_bit(const K& sub_filter) noexcept {
+  if constexpr (digest128_kind<K>) {
+    return sub_filter.digest_bits() == 128;
   } else {
     return false;
   }
 }
 
-// Calls f with the digest of the width that the link takes; `digest` is the one of 64 bits.
+// Calls f with the digest of the width that the sub-filter takes; `digest` is the one of 64 bits.
 template <filter_kind K, class H, class Key, class F>
-auto with_link_digest(const K& link, const H& hash, const Key& key, std::uint64_t digest, F&& f) noexcept {
+auto with_sub_filter_digest(const K& sub_filter, const H& hash, const Key& key, std::uint64_t digest, F&& f) noexcept {
   static_assert(!std::is_same_v<Key, prehashed128>, "adaptive takes keys or digests of 64 bits");
-  if constexpr (wide_kind<K> && wide_hash_function<H> && !std::is_same_v<Key, prehashed>) {
-    if (is_wide(link)) return f(digest_wide_of(hash, key));
+  if constexpr (digest128_kind<K> && hash128_function<H> && !std::is_same_v<Key, prehashed>) {
+    if (is_128_bit(sub_filter)) return f(digest128_of(hash, key));
   }
   return f(digest);
 }
 
 // A batch of at most `Most` keys.
 template <std::size_t Most, filter_kind K, class H, class Key>
-void ask_link(const K& link, const H& hash, std::span<const Key> keys, std::span<const std::uint64_t> digests,
-              std::span<std::uint64_t> found) noexcept {
-  if constexpr (wide_kind<K> && wide_hash_function<H> && !std::is_same_v<Key, prehashed>) {
-    if (is_wide(link)) {
+void query_sub_filter(const K& sub_filter, const H& hash, std::span<const Key> keys,
+                      std::span<const std::uint64_t> digests, std::span<std::uint64_t> found) noexcept {
+  if constexpr (digest128_kind<K> && hash128_function<H> && !std::is_same_v<Key, prehashed>) {
+    if (is_128_bit(sub_filter)) {
       std::array<digest128, Most> wide;
-      for (std::size_t i = 0; i < keys.size(); ++i) wide[i] = digest_wide_of(hash, keys[i]);
-      return link.may_contain_batch(std::span<const digest128>(wide).first(keys.size()), found);
+      for (std::size_t i = 0; i < keys.size(); ++i) wide[i] = digest128_of(hash, keys[i]);
+      return sub_filter.may_contain_batch(std::span<const digest128>(wide).first(keys.size()), found);
     }
   }
-  link.may_contain_batch(digests, found);
+  sub_filter.may_contain_batch(digests, found);
 }
 
 // As a set: where a copy would take room, what may be there is not inserted again.
 template <filter_kind K, class Digest>
-insert_result put_as_set(K& link, Digest digest) noexcept {
+insert_result put_as_set(K& sub_filter, Digest digest) noexcept {
   if constexpr (erasable<K>) {
-    if (link.may_contain(digest)) return insert_result::present;
+    if (sub_filter.may_contain(digest)) return insert_result::present;
   }
-  return link.insert(digest);
+  return sub_filter.insert(digest);
 }
 
 // About how many different digests there were: by the longest runs of zeros among those of each of 2048 groups (P. Flajolet
@@ -152,7 +152,7 @@ class adaptive_sink {
     different_.add(digest);
     reported_.erase(digest);
     if (full_) return;
-    with_link_digest(into_, hash_, key, digest, [this](auto d) {
+    with_sub_filter_digest(into_, hash_, key, digest, [this](auto d) {
       if constexpr (sizeof(d) == sizeof(std::uint64_t)) {
         waiting_[waits_++] = d;
         if (waits_ == waiting_.size()) flush();
@@ -192,49 +192,50 @@ class adaptive_sink {
 };
 
 template <dynamic_kind K, hash_function H>
-class adaptive_links {
+class adaptive_sub_filters {
  public:
   static constexpr std::size_t most = 32;
   using sink = adaptive_sink<K, H>;
   using source = adaptive_source<sink>;
 
   // The first takes no memory of its own: `start` brings it.
-  adaptive_links(const filter_params& params, const H& hash) noexcept : growth_(params), hash_(hash) {}
+  adaptive_sub_filters(const filter_params& params, const H& hash) noexcept : growth_(params), hash_(hash) {}
   result<void> start(K first, double target) noexcept {
-    if (auto room = links_.reserve(1, "the filter", growth_.memory()); !room) return room;
+    if (auto room = sub_filters_.reserve(1, "the filter", growth_.memory()); !room) return room;
     target_ = target;
-    links_.push(std::move(first));
+    sub_filters_.push(std::move(first));
     return {};
   }
 
   // 1.5 times as many.
   static std::uint64_t larger(std::uint64_t keys) noexcept { return std::max<std::uint64_t>(64, keys + keys / 2); }
-  // A link for 1.5 times the keys before the others. Shares of the rate: 1 for the first link, then 0.55 / i^2, which add up
-  // to 0.905; the rest is for keys that look like others when they come, and are not counted though the link holds them.
+  // A sub-filter for 1.5 times the keys before the others. Shares of the rate: 1 for the first sub-filter, then 0.55 / i^2, which add up
+  // to 0.905; the rest is for keys that look like others when they come, and are not counted though the sub-filter holds them.
   result<void> grow() noexcept {
     if (size() == most) return fail(errc::full, {}, {count()});
     const auto number = static_cast<double>(size());
-    if (auto room = links_.reserve(size() + 1, "the filter", growth_.memory()); !room) return room;
+    if (auto room = sub_filters_.reserve(size() + 1, "the filter", growth_.memory()); !room) return room;
     auto made = make(larger(count()), 0.55 * target_ / (number * number));
     if (!made) return fail(made.error());
-    links_.push(std::move(*made));
+    sub_filters_.push(std::move(*made));
     return {};
   }
-  // One link for so many keys, or more if the source has more, with the keys of the source and `others` in it. After an error
-  // the links are as they were.
+  // One sub-filter for so many keys, or more if the source has more, with the keys of the source and `others` in it. After an error
+  // the sub-filters are as they were.
   template <class Key>
   result<void> rebuild(const source& keys_of, std::uint64_t keys, std::span<const Key> others,
                        recent_keys& reported) noexcept;
   void clear() noexcept {
-    links_.shrink(1);
-    links_[0].clear();
+    sub_filters_.shrink(1);
+    sub_filters_[0].clear();
   }
 
   template <class Key>
   [[nodiscard]] bool contain(const Key& key, std::uint64_t digest) const noexcept {
     for (std::size_t i = size(); i-- > 0;) {
-      const K& link = links_[i];
-      if (with_link_digest(link, hash_, key, digest, [&](auto d) { return link.may_contain(d); })) return true;
+      const K& sub_filter = sub_filters_[i];
+      if (with_sub_filter_digest(sub_filter, hash_, key, digest, [&](auto d) { return sub_filter.may_contain(d); }))
+        return true;
     }
     return false;
   }
@@ -243,22 +244,22 @@ class adaptive_links {
   void ask(std::span<const Key> keys, std::span<const std::uint64_t> digests, std::uint64_t* mask) const noexcept {
     std::array<std::uint64_t, mask_words(Most)> found{};
     std::fill_n(mask, mask_words(keys.size()), 0);
-    for (const K& link : links_) {
-      ask_link<Most>(link, hash_, keys, digests, found);
+    for (const K& sub_filter : sub_filters_) {
+      query_sub_filter<Most>(sub_filter, hash_, keys, digests, found);
       for (std::size_t word = 0; word < mask_words(keys.size()); ++word) mask[word] |= found[word];
     }
   }
   // Into the newest.
   template <class Key>
   insert_result put(const Key& key, std::uint64_t digest) noexcept {
-    K& link = newest();
-    return with_link_digest(link, hash_, key, digest, [&](auto d) { return put_as_set(link, d); });
+    K& sub_filter = newest();
+    return with_sub_filter_digest(sub_filter, hash_, key, digest, [&](auto d) { return put_as_set(sub_filter, d); });
   }
 
-  [[nodiscard]] std::size_t size() const noexcept { return links_.size(); }
-  [[nodiscard]] const K& operator[](std::size_t index) const noexcept { return links_[index]; }
-  [[nodiscard]] K& newest() noexcept { return links_.back(); }
-  [[nodiscard]] const K& newest() const noexcept { return links_.back(); }
+  [[nodiscard]] std::size_t size() const noexcept { return sub_filters_.size(); }
+  [[nodiscard]] const K& operator[](std::size_t index) const noexcept { return sub_filters_[index]; }
+  [[nodiscard]] K& newest() noexcept { return sub_filters_.back(); }
+  [[nodiscard]] const K& newest() const noexcept { return sub_filters_.back(); }
   // How many keys the newest can take until it holds what it was made for.
   [[nodiscard]] std::uint64_t room() const noexcept {
     return newest().capacity_keys() - std::min(newest().capacity_keys(), newest().keys().keys);
@@ -268,8 +269,8 @@ class adaptive_links {
   void set_target(double target) noexcept { target_ = target; }
   [[nodiscard]] key_count keys() const noexcept {
     key_count all;
-    for (const K& link : links_) {
-      const key_count some = link.keys();
+    for (const K& sub_filter : sub_filters_) {
+      const key_count some = sub_filter.keys();
       all.keys += some.keys;
       all.exact = all.exact && some.exact;
     }
@@ -277,20 +278,21 @@ class adaptive_links {
   }
   // The same, from the fill where it was not counted.
   [[nodiscard]] std::uint64_t count() const noexcept {
-    return sum([](const K& link) {
-      const key_count held = link.keys();
-      return held.exact ? held.keys : std::max(held.keys, static_cast<std::uint64_t>(link.estimated_keys() + 0.5));
+    return sum([](const K& sub_filter) {
+      const key_count held = sub_filter.keys();
+      return held.exact ? held.keys
+                        : std::max(held.keys, static_cast<std::uint64_t>(sub_filter.estimated_keys() + 0.5));
     });
   }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
-    return sum([](const K& link) { return link.capacity_keys(); });
+    return sum([](const K& sub_filter) { return sub_filter.capacity_keys(); });
   }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
-    return sum([](const K& link) { return link.memory_bytes(); });
+    return sum([](const K& sub_filter) { return sub_filter.memory_bytes(); });
   }
   [[nodiscard]] double fpr_now() const noexcept {
     double none = 1;
-    for (const K& link : links_) none *= 1 - link.fpr_now();
+    for (const K& sub_filter : sub_filters_) none *= 1 - sub_filter.fpr_now();
     return 1 - none;
   }
 
@@ -298,7 +300,7 @@ class adaptive_links {
   template <class F>
   [[nodiscard]] std::uint64_t sum(F&& f) const noexcept {
     std::uint64_t all = 0;
-    for (const K& link : links_) all += f(link);
+    for (const K& sub_filter : sub_filters_) all += f(sub_filter);
     return all;
   }
   [[nodiscard]] result<K> make(std::uint64_t keys, double fpr) const noexcept {
@@ -310,13 +312,13 @@ class adaptive_links {
   adaptive_growth growth_;
   H hash_;
   double target_ = 0;
-  aligned_list<K> links_{};
+  aligned_list<K> sub_filters_{};
 };
 
 template <dynamic_kind K, hash_function H>
 template <class Key>
-result<void> adaptive_links<K, H>::rebuild(const source& keys_of, std::uint64_t keys, std::span<const Key> others,
-                                           recent_keys& reported) noexcept {
+result<void> adaptive_sub_filters<K, H>::rebuild(const source& keys_of, std::uint64_t keys, std::span<const Key> others,
+                                                 recent_keys& reported) noexcept {
   if (!keys_of) return fail(errc::unsupported, "there is no source of keys to rebuild the filter from: set one");
   constexpr unsigned attempts = 4;  // a source may have more keys than the filter, and get more meanwhile
   for (unsigned attempt = 0; attempt < attempts; ++attempt) {
@@ -330,8 +332,8 @@ result<void> adaptive_links<K, H>::rebuild(const source& keys_of, std::uint64_t 
       keys = larger(std::max(keys, into.different()));
       continue;
     }
-    links_.shrink(0);
-    links_.push(std::move(*made));
+    sub_filters_.shrink(0);
+    sub_filters_.push(std::move(*made));
     return {};
   }
   return fail(errc::full, {}, {count()});

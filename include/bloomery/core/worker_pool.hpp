@@ -1,6 +1,6 @@
-// core/worker_team.hpp: threads that take one task after the other, each with memory of its own. For building a filter.
+// core/worker_pool.hpp: threads that take one task after the other, each with memory of its own. For building a filter.
 //
-//     auto workers = bloomery::worker_team::make({.threads = 4, .bytes_each = 3 << 20}, memory);
+//     auto workers = bloomery::worker_pool::make({.threads = 4, .bytes_each = 3 << 20}, memory);
 //     if (!workers) return fail(workers.error());
 //     workers->run(tasks, [&](std::uint64_t task, std::span<std::byte> scratch) { ... });   // task = 0 to tasks - 1
 //
@@ -17,15 +17,15 @@
 
 namespace bloomery {
 
-class worker_team {
+class worker_pool {
  public:
   struct wish {
     std::uint64_t threads = 1;  // 1 to most_threads; others become the nearest
     std::uint64_t bytes_each = 0;
   };
 
-  static result<worker_team> make(const wish& wanted, const memory_hooks* memory) noexcept {
-    worker_team made;
+  static result<worker_pool> make(const wish& wanted, const memory_hooks* memory) noexcept {
+    worker_pool made;
     made.bytes_each_ = (wanted.bytes_each + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
     made.threads_ = static_cast<unsigned>(std::clamp<std::uint64_t>(wanted.threads, 1, most_threads));
     for (;; made.threads_ /= 2) {
@@ -48,7 +48,7 @@ class worker_team {
   }
 
  private:
-  worker_team() noexcept = default;
+  worker_pool() noexcept = default;
 
   aligned_buffer buffer_;
   std::uint64_t bytes_each_ = 0;

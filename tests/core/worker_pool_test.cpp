@@ -2,7 +2,7 @@
 
 #include <array>
 #include <atomic>
-#include <bloomery/core/worker_team.hpp>
+#include <bloomery/core/worker_pool.hpp>
 #include <cstdint>
 
 namespace {
@@ -25,7 +25,7 @@ TEST(RunTasks, EveryTaskIsDoneOnceOnAPartThatThereIs) {
 }
 
 TEST(WorkerTeam, EachHasMemoryOfItsOwnThatBeginsOnALine) {
-  auto team = worker_team::make({.threads = 4, .bytes_each = 100}, nullptr);
+  auto team = worker_pool::make({.threads = 4, .bytes_each = 100}, nullptr);
   ASSERT_TRUE(team);
   EXPECT_EQ(team->threads(), 4U);
   std::array<std::atomic<unsigned>, 2000> done{};
@@ -59,15 +59,15 @@ TEST(WorkerTeam, WithLittleMemoryAreFewerAndWithTooLittleAnError) {
   small_memory memory;
   const memory_hooks hooks{.allocate = small_memory::allocate, .release = small_memory::release, .context = &memory};
   memory.most = 256;
-  const auto two = worker_team::make({.threads = 8, .bytes_each = 128}, &hooks);
+  const auto two = worker_pool::make({.threads = 8, .bytes_each = 128}, &hooks);
   ASSERT_TRUE(two);
   EXPECT_EQ(two->threads(), 2U);
   memory.most = 127;
-  const auto none = worker_team::make({.threads = 8, .bytes_each = 128}, &hooks);
+  const auto none = worker_pool::make({.threads = 8, .bytes_each = 128}, &hooks);
   ASSERT_FALSE(none);
   EXPECT_EQ(none.error().code, errc::out_of_memory);
-  EXPECT_EQ(worker_team::make({.threads = 0, .bytes_each = 0}, nullptr)->threads(), 1U);
-  EXPECT_EQ(worker_team::make({.threads = 100'000, .bytes_each = 0}, nullptr)->threads(), most_threads);
+  EXPECT_EQ(worker_pool::make({.threads = 0, .bytes_each = 0}, nullptr)->threads(), 1U);
+  EXPECT_EQ(worker_pool::make({.threads = 100'000, .bytes_each = 0}, nullptr)->threads(), most_threads);
 }
 
 }  // namespace
