@@ -19,7 +19,7 @@
 #include <new>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 namespace {
 
 constexpr std::uint32_t largest_array = 4096;
@@ -681,4 +681,4 @@ constexpr bitmap_engine engine = {.create = create,
 
 void enable_bitmap() noexcept { detail::bitmap_engine_slot().store(&engine, std::memory_order_release); }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -6,7 +6,7 @@
 #include <bloomery/native/codec.hpp>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 namespace {
 
 // Both write to the same place, so the first is asked again where it was the better.
@@ -200,4 +200,4 @@ void enable_codecs() noexcept {
   register_codec(gzip_codec);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

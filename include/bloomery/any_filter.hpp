@@ -26,7 +26,7 @@
 #include <new>
 #include <optional>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // What `info` shows; computed by reading the whole filter.
 struct filter_stats {
@@ -224,7 +224,7 @@ class any_filter {
   hash_spec hash_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI
 
 #if !defined(BLOOMERY_ANY_FILTER_LINKED) && !defined(BLOOMERY_ANY_FILTER_LATER)
 #include <bloomery/any_filter_models.hpp>

@@ -13,7 +13,7 @@
 #include <bloomery/any_filter.hpp>
 #include <bloomery/kinds/batch.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -272,7 +272,7 @@ result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
   return any_filter(std::move(*self), hash);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI
 
 #ifdef BLOOMERY_ANY_FILTER_LATER
 #undef BLOOMERY_ANY_FILTER_LATER

@@ -12,7 +12,7 @@
 #define BLOOMERY_ANY_INLINE inline
 #endif
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 BLOOMERY_ANY_INLINE result<void> any_filter::check_mode(const kind_info& kind, std::string_view mode) noexcept {
   if (mode.empty() || !kind.modes.empty()) return {};  // a kind with modes knows them itself
@@ -212,6 +212,6 @@ BLOOMERY_ANY_INLINE result<any_filter> any_filter::clone() const noexcept {
   return any_filter(std::move(*copy), hash_);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI
 
 #undef BLOOMERY_ANY_INLINE

@@ -22,7 +22,7 @@
 #include <bloomery/wrappers/parallel.hpp>
 #include <bloomery/wrappers/sharded.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // Makes the compiled parts known: kind bitmap, codecs zstd and gzip. Needs bloomery::all; may be called more than once.
 inline void enable_all() noexcept {
@@ -30,4 +30,4 @@ inline void enable_all() noexcept {
   enable_codecs();
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

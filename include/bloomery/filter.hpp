@@ -38,7 +38,7 @@
 #include <bloomery/native/load.hpp>
 #include <bloomery/native/save.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <filter_kind K, hash_function H = xxh3>
 class filter {
@@ -318,4 +318,4 @@ class filter {
   H hash_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

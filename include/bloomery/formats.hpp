@@ -41,7 +41,7 @@
 #include <string_view>
 #include <utility>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 // What a format's files do not carry, or what their writers may choose, as words. Empty: the format's own default.
 // `format::options` names those that a format takes; the others are nothing to it.
@@ -282,4 +282,4 @@ inline result<void> save(const any_filter& filter, const format& form, const cha
   return file->commit();
 }
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

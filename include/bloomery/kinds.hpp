@@ -19,7 +19,7 @@
 #include <bloomery/kinds/scalable.hpp>
 #include <bloomery/kinds/window.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 using kind_list = type_list<  //
     bloom,                    //
@@ -78,4 +78,4 @@ inline const kind_info* find_kind(std::uint32_t id) noexcept {
   return found;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

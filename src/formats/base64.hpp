@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 namespace base64_parts {
 
@@ -129,4 +129,4 @@ class base64_writer {
   std::array<std::byte, 4096> out_{};
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

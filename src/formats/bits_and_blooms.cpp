@@ -4,7 +4,7 @@
 #include "src/formats/formats.hpp"
 #include "src/formats/sizes.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace bits_and_blooms_parts {
 
 constexpr std::string_view name = "bits-and-blooms";
@@ -326,4 +326,4 @@ const format bits_and_blooms_format = {
     .save = bits_and_blooms_parts::save,
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

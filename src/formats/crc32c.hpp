@@ -2,11 +2,12 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/config.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 namespace detail {
 
@@ -29,4 +30,4 @@ constexpr std::uint32_t crc32c(std::span<const std::byte> bytes) noexcept {
   return ~rest;
 }
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -3,7 +3,7 @@
 #include "src/formats/formats.hpp"
 #include "src/formats/sizes.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace dcso_parts {
 
 constexpr std::string_view name = "dcso";
@@ -209,4 +209,4 @@ const format dcso_format = {
     .save = dcso_parts::save,
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -33,7 +33,7 @@
 #include <cmath>
 #include <cstring>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 // `number` is the rule's own, never that of another.
 constexpr kind_info foreign_kind(std::uint32_t number, std::string_view summary) noexcept {
@@ -419,4 +419,4 @@ void foreign_bloom<Rule>::ask_all(std::span<const digest> digests, std::span<std
   }
 }
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

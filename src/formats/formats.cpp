@@ -5,7 +5,7 @@
 
 #include "src/formats/gzip.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace {
 
 sighting look_native(const sight& seen) noexcept {
@@ -269,4 +269,4 @@ result<void> save_foreign(const any_filter& filter, const format& form, const by
 
 }  // namespace detail
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -7,7 +7,7 @@
 #include <array>
 #include <bloomery/formats.hpp>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 extern const format native_format;
 extern const format text_format;
@@ -34,4 +34,4 @@ inline constexpr std::array every_format = {
 // `detect` over another list than every_format, for tests.
 result<const format*> detect_among(std::span<const format* const> list, const sight& seen) noexcept;
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

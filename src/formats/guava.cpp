@@ -3,7 +3,7 @@
 #include "src/formats/formats.hpp"
 #include "src/formats/sizes.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace guava_parts {
 
 constexpr std::string_view name = "guava";
@@ -238,4 +238,4 @@ const format guava_format = {
     .save = guava_parts::save,
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -6,7 +6,7 @@
 #include <bloomery/core/bytes.hpp>
 #include <new>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace gzip_parts {
 
 constexpr int window_bits = 15 + 16;           // the largest window, with gzip's frame instead of zlib's
@@ -133,4 +133,4 @@ result<void> gzip_writer::write(std::span<const std::byte> bytes, bool last) noe
   return {};
 }
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 bool is_gzip(std::span<const std::byte> bytes) noexcept;
 
@@ -41,4 +41,4 @@ class gzip_writer {
   state* state_;
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -6,7 +6,7 @@
 #include "src/formats/formats.hpp"
 #include "src/formats/sizes.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace leveldb_parts {
 
 constexpr std::string_view name = "leveldb";
@@ -156,4 +156,4 @@ const format leveldb_format = {
     .save = leveldb_parts::save,
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

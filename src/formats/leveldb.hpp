@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery::formats::leveldb {
+namespace bloomery::inline BLOOMERY_ABI::formats::leveldb {
 
 inline constexpr hash_spec hash{.id = leveldb_hash::info.id, .seed = 0xbc9f1d34U};
 inline constexpr unsigned most_hashes = 30;  // more is reserved: such a filter matches every key
@@ -49,4 +49,4 @@ inline bool ends_a_table(std::span<const std::byte> last) noexcept {
   return last.size() >= footer_bytes && load_le<std::uint64_t>(last.data() + last.size() - 8) == table_magic;
 }
 
-}  // namespace bloomery::formats::leveldb
+}  // namespace bloomery::inline BLOOMERY_ABI::formats::leveldb

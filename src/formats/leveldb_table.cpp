@@ -8,7 +8,7 @@
 #include "src/formats/leveldb.hpp"
 #include "src/formats/sizes.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace leveldb_table_parts {
 
 constexpr std::string_view name = "leveldb-table";
@@ -360,4 +360,4 @@ const format leveldb_table_format = {
     .holds = leveldb_table_parts::holds,
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 // The most bytes that so many can stand for: three give 264 at most.
 constexpr std::uint64_t lzf_most_bytes(std::uint64_t packed_bytes) noexcept { return packed_bytes * 88; }
@@ -139,4 +139,4 @@ class lzf_packer {
   std::size_t run_ = 0;
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

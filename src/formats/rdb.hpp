@@ -17,7 +17,7 @@
 
 #include "src/formats/lzf.hpp"
 
-namespace bloomery::formats::rdb {
+namespace bloomery::inline BLOOMERY_ABI::formats::rdb {
 
 inline constexpr std::byte module_value{7};
 inline constexpr std::uint64_t number_field = 2;
@@ -223,4 +223,4 @@ class writer {
   std::optional<lzf_packer> packer_;
 };
 
-}  // namespace bloomery::formats::rdb
+}  // namespace bloomery::inline BLOOMERY_ABI::formats::rdb

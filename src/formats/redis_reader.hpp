@@ -9,7 +9,7 @@
 
 #include "src/formats/redis_cuckoo.hpp"
 
-namespace bloomery::formats::redisbloom_parts {
+namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts {
 
 using rdb::stored_string;
 
@@ -396,4 +396,4 @@ inline std::string_view form_of(std::span<const std::byte> first) noexcept {
   return module_of(first) != 0 ? "dump" : "scandump";
 }
 
-}  // namespace bloomery::formats::redisbloom_parts
+}  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts

@@ -5,7 +5,7 @@
 #include "src/formats/formats.hpp"
 #include "src/formats/redis_reader.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace redisbloom_parts {
 
 constexpr double default_fpr = 0.01;
@@ -385,4 +385,4 @@ const format redisbloom_format = {
     .as_native = redisbloom_parts::as_native,
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

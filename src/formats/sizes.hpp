@@ -5,7 +5,7 @@
 #include <bloomery/formats.hpp>
 #include <cmath>
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 
 struct keys_and_rate {
   std::uint64_t keys = 0;
@@ -44,4 +44,4 @@ inline failure bad_header(std::string_view format, std::string_view what) noexce
   return fail(errc::not_in_format, text.view());
 }
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

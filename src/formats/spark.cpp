@@ -5,7 +5,7 @@
 #include "src/formats/formats.hpp"
 #include "src/formats/sizes.hpp"
 
-namespace bloomery::formats {
+namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace spark_parts {
 
 constexpr std::string_view name = "spark";
@@ -246,4 +246,4 @@ const format spark_format = {
     .save = spark_parts::save,
 };
 
-}  // namespace bloomery::formats
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

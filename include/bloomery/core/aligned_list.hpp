@@ -11,7 +11,7 @@
 #include <memory>
 #include <type_traits>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <class T>
 class aligned_list {
@@ -71,4 +71,4 @@ class aligned_list {
   std::size_t size_ = 0;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

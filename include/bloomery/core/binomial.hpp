@@ -6,10 +6,11 @@
 //     double at_most = bloomery::binomial::upper_bound(100'312, 10'000'000, 0.001);   // 99.9 %, one-sided
 #pragma once
 
+#include <bloomery/core/config.hpp>
 #include <cmath>
 #include <cstdint>
 
-namespace bloomery::binomial {
+namespace bloomery::inline BLOOMERY_ABI::binomial {
 
 namespace detail {
 
@@ -78,4 +79,4 @@ inline double lower_bound(std::uint64_t events, std::uint64_t trials, double alp
   return events == 0 ? 0.0 : 1.0 - upper_bound(trials - events, trials, alpha);
 }
 
-}  // namespace bloomery::binomial
+}  // namespace bloomery::inline BLOOMERY_ABI::binomial

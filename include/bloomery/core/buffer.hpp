@@ -22,7 +22,7 @@
 #define BLOOMERY_HAS_MMAP 1
 #endif
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr std::size_t cache_line_bytes = 64;
 inline constexpr std::size_t huge_page_bytes = std::size_t{2} << 20U;
@@ -140,4 +140,4 @@ class aligned_buffer {
   const memory_hooks* hooks_ = &default_memory();
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -5,13 +5,14 @@
 #pragma once
 
 #include <bit>
+#include <bloomery/core/config.hpp>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <std::unsigned_integral T>
 constexpr T byte_swap(T value) noexcept {
@@ -120,4 +121,4 @@ class byte_writer {
   bool ok_ = true;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

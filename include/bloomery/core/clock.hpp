@@ -9,10 +9,11 @@
 // The hook must outlive what was given it.
 #pragma once
 
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 #include <ctime>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct clock_hook {
   std::uint64_t (*now_ns)(void* context) = nullptr;
@@ -28,4 +29,4 @@ inline std::uint64_t now_ns(const clock_hook* clock) noexcept {
   return static_cast<std::uint64_t>(at.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(at.tv_nsec);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -6,11 +6,12 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 enum class isa : std::uint8_t { scalar, sse2, avx2, avx512, neon };
 
@@ -60,4 +61,4 @@ inline isa active_isa() noexcept {
   return chosen;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -11,7 +11,7 @@
 #include <bloomery/core/wide.hpp>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class divisor {
  public:
@@ -32,4 +32,4 @@ class divisor {
   std::uint64_t reciprocal_ = ~std::uint64_t{0};
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -11,13 +11,14 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/config.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // Codes are stable: new ones go to the end of their group and to the end of the table below.
 enum class errc : std::uint16_t {
@@ -229,4 +230,4 @@ inline error_text describe(const error& e) noexcept {
   return out;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -23,10 +23,11 @@
 #pragma once
 
 #include <algorithm>
+#include <bloomery/core/config.hpp>
 #include <cmath>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // Of a filter whose number of keys can be estimated from the share of its cells that are in use.
 struct cell_shape {
@@ -76,4 +77,4 @@ inline overlap estimate_overlap(const cell_shape& shape, double fill_a, double f
   return {keys, std::max(0.0, scale * logs - error), std::max(keys, scale * logs + error)};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

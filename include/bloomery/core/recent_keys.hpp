@@ -21,7 +21,7 @@
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/wide.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class recent_keys {
  public:
@@ -232,4 +232,4 @@ inline void recent_keys::take_out(std::uint64_t slot_index) noexcept {
   set_slot(gap, 0);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -14,7 +14,7 @@
 #include <string_view>
 #include <tl/expected.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <class T>
 using result = tl::expected<T, error>;
@@ -42,4 +42,4 @@ struct batch_outcome {
   std::uint64_t inserted = 0;  // those of them that changed something
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

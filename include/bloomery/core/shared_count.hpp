@@ -2,9 +2,10 @@
 #pragma once
 
 #include <atomic>
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class shared_count {
  public:
@@ -25,4 +26,4 @@ class shared_count {
   mutable std::atomic<std::uint64_t> value_{0};
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

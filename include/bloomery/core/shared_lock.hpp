@@ -9,9 +9,10 @@
 #pragma once
 
 #include <atomic>
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class shared_lock {
  public:
@@ -76,4 +77,4 @@ class read_guard {
   shared_lock* lock_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -22,6 +22,7 @@
 
 #include <array>
 #include <atomic>
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 #include <type_traits>
 
@@ -31,7 +32,7 @@
 #define BLOOMERY_HAS_THREADS 1
 #endif
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr unsigned most_threads = 256;
 
@@ -149,4 +150,4 @@ void run_tasks(unsigned threads, std::uint64_t tasks, Work&& work) noexcept {
   });
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -7,10 +7,11 @@
 // `any_type` stops at the first type for which the function returns true, which is how a stored id becomes a type.
 #pragma once
 
+#include <bloomery/core/config.hpp>
 #include <cstddef>
 #include <type_traits>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <class... Ts>
 struct type_list {
@@ -29,4 +30,4 @@ constexpr bool any_type(type_list<Ts...> /*list*/, F&& f) {
   return (static_cast<bool>(f(std::type_identity<Ts>{})) || ...);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -1,10 +1,11 @@
 // core/wide.hpp: 64 x 64 -> 128-bit multiplication and checked 64-bit arithmetic.
 #pragma once
 
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 #include <limits>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 __extension__ using uint128 = unsigned __int128;
 
@@ -40,4 +41,4 @@ constexpr std::uint64_t unmix64(std::uint64_t x) noexcept {
   return x;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -15,7 +15,7 @@
 #include <span>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class worker_pool {
  public:
@@ -55,4 +55,4 @@ class worker_pool {
   unsigned threads_ = 1;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

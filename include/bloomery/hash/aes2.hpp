@@ -26,7 +26,7 @@
 #include <bloomery/core/cpu.hpp>
 #include <bloomery/hash/xxh3.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -130,4 +130,4 @@ struct aes2 {
 #endif
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct digest128 {
   std::uint64_t low = 0;
@@ -72,4 +72,4 @@ concept integer_hash = hash_function<H> && !H::info.weak && requires(const H has
   noexcept->std::same_as<std::uint64_t>;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

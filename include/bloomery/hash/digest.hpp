@@ -11,7 +11,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // A hash chosen at run time (hasher.hpp).
 template <class H>
@@ -57,4 +57,4 @@ digest128 digest128_bytes(const H& hash, const void* bytes, std::size_t size) no
   }
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -5,10 +5,11 @@
 // are compiled once, not once for each source. The feed refers to the source and must not outlive it.
 #pragma once
 
+#include <bloomery/core/config.hpp>
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 class digest_feed {
  public:
@@ -28,4 +29,4 @@ class digest_feed {
   const std::uint64_t* (*call_)(const void*, std::size_t, std::size_t, std::uint64_t*) noexcept;
 };
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

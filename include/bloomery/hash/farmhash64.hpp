@@ -10,7 +10,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct farmhash64 {
   static constexpr hash_info info{.id = 9,
@@ -140,4 +140,4 @@ struct farmhash64 {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -7,7 +7,7 @@
 
 #include <bloomery/hash/concept.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 inline constexpr std::uint64_t fnv_offset_basis = 0xcbf29ce484222325ULL;
@@ -48,4 +48,4 @@ struct fnv1a {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -28,7 +28,7 @@
 #include <string_view>
 #include <type_traits>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // What a file stores of a hash.
 struct hash_spec {
@@ -303,4 +303,4 @@ inline result<hasher> hasher::make_known(const hash_info& info, std::uint64_t se
   return made;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -8,7 +8,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/partial.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct identity {
   static constexpr hash_info info{.id = 13,
@@ -26,4 +26,4 @@ struct identity {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -48,7 +48,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // A digest that the caller has already: from another filter, a content address, a stored column of hashes. It must be
 // well mixed in all bits.
@@ -327,4 +327,4 @@ digest128 digest128_of(const H& hash, const Key& key) noexcept {
   }
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -10,7 +10,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/partial.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct leveldb_hash {
   std::uint32_t seed = 0;
@@ -40,4 +40,4 @@ struct leveldb_hash {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

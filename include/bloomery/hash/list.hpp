@@ -21,10 +21,10 @@
 #include <bloomery/hash/xxh3.hpp>
 #include <bloomery/hash/xxh64.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
                             siphash13, siphash24, highwayhash64, identity, mum, aes2, leveldb_hash, paired_murmur64a,
                             paired_murmur2, murmur3_spark>;
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -11,7 +11,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/partial.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct lookup3_words {
   std::uint32_t pc = 0;
@@ -85,4 +85,4 @@ struct lookup3 {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -19,7 +19,7 @@
 #include <bloomery/core/wide.hpp>
 #include <bloomery/hash/xxh3.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct mum {
   std::uint64_t seed = 0;
@@ -49,4 +49,4 @@ struct mum {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -9,7 +9,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/partial.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline std::uint32_t murmur2_32(const void* bytes, std::size_t size, std::uint32_t seed) noexcept {
   constexpr std::uint32_t m = 0x5bd1e995U;
@@ -46,4 +46,4 @@ struct paired_murmur2 {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -15,7 +15,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/partial.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct murmur3_x64_128 {
   std::uint32_t seed = 0;
@@ -128,4 +128,4 @@ struct murmur3_x86_32 {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

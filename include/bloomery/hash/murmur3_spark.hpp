@@ -9,7 +9,7 @@
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/hash/concept.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct murmur3_spark {
   std::uint32_t seed = 0;
@@ -48,4 +48,4 @@ struct murmur3_spark {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -8,7 +8,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/partial.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct murmur64a {
   std::uint64_t seed = 0;
@@ -61,4 +61,4 @@ struct paired_murmur64a {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -6,7 +6,7 @@
 
 #include <bloomery/core/bytes.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // The little-endian integer of `size` bytes, 0 to 8; reads no byte outside them.
 inline std::uint64_t load_partial_le(const std::byte* from, std::size_t size) noexcept {
@@ -25,4 +25,4 @@ inline std::uint64_t load_partial_le(const std::byte* from, std::size_t size) no
   return first | middle << (8U * (size / 2U)) | last << (8U * (size - 1U));
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

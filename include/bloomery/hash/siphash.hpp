@@ -18,7 +18,7 @@
 #include <bloomery/hash/partial.hpp>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -121,4 +121,4 @@ struct siphash24 {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -10,7 +10,7 @@
 #include <bloomery/hash/xxh3_short.hpp>
 #include <bloomery/hash/xxhash_inline.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct xxh3 {
   std::uint64_t seed = 0;
@@ -35,4 +35,4 @@ struct xxh3 {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -8,10 +8,11 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/config.hpp>
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct xxh3_short {
   static constexpr std::uint64_t multiplier8 = 0x9fb21c651e98df25ULL;      // of keys of 4 to 8 bytes
@@ -62,4 +63,4 @@ struct xxh3_short {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -6,7 +6,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/xxhash_inline.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct xxh64 {
   std::uint64_t seed = 0;
@@ -22,4 +22,4 @@ struct xxh64 {
   std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept { return XXH64(bytes, size, seed); }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

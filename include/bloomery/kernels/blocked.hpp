@@ -19,7 +19,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 // Odd 32-bit multipliers. The first eight are the constants of the Parquet specification; the others are ours, drawn
 // from the fractional bits of the square roots of 2, 3, 5, 7, 11, 13, 17 and 19 and made odd.
@@ -206,4 +206,4 @@ std::uint64_t blocked_insert_scalar(std::uint64_t* words, const blocked_view& vi
   return inserted;
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -19,7 +19,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <cstdint>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 // Where the probes of a key go: see kinds/bloom.hpp.
 struct bloom_step {
@@ -237,4 +237,4 @@ std::uint64_t bloom_insert(std::uint64_t* words, const bloom_view& given, std::s
   return inserted;
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

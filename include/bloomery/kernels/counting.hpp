@@ -21,7 +21,7 @@
 #include <bloomery/kernels/bloom.hpp>
 #include <cstdint>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr unsigned counter_bits = 4;
 inline constexpr std::uint64_t counter_most = 15;  // and stuck there
@@ -298,4 +298,4 @@ std::uint64_t counting_insert_spread(std::uint64_t* words, const counting_view& 
   return inserted;
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

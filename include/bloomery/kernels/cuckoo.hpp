@@ -33,7 +33,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 // The odd number nearest to 2^64 over the golden ratio.
 inline constexpr std::uint64_t cuckoo_multiplier = 0x9e3779b97f4a7c15ULL;
@@ -434,4 +434,4 @@ batch_outcome cuckoo_insert_many(const Editor& given, cuckoo_copies copies, std:
   return done;
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -33,7 +33,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr unsigned dleft_tables = 4;
 inline constexpr unsigned dleft_cells = 8;         // of a bucket
@@ -383,4 +383,4 @@ bool dleft_each(const dleft_table<Words>& table, F&& f) noexcept {
   return true;
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

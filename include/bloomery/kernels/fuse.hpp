@@ -21,7 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr std::uint64_t fuse_scatter = 0x9e3779b97f4a7c15ULL;  // 2^64 / golden ratio, odd
 inline constexpr std::uint64_t fuse_spread = 0xd1342543de82ef95ULL;
@@ -140,4 +140,4 @@ struct fuse_group {
 // A filter up to this size is near enough for the processor to overlap its loads by itself.
 inline constexpr std::uint64_t fuse_near_bytes = std::uint64_t{2} << 20U;
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -23,7 +23,7 @@
 #include <cstdint>
 #include <type_traits>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr std::size_t growing_line_bytes = 64;
 inline constexpr unsigned growing_line_bits = 6;
@@ -209,4 +209,4 @@ struct growing_overflow {
   void (*prefetch)(growing_page page, std::uint64_t digest) noexcept = nullptr;
 };
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

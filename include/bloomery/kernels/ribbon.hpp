@@ -22,7 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr unsigned ribbon_width = 64;           // coefficients of a key, and slots of a block
 inline constexpr unsigned ribbon_bucket_starts = 256;  // that have a threshold together
@@ -134,4 +134,4 @@ struct ribbon_view {
   }
 };
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

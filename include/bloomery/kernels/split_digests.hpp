@@ -10,7 +10,7 @@
 
 #include <bloomery/hash/vector/digest_batch.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 // Where the next digest of each list goes.
 struct digest_lists {
@@ -97,4 +97,4 @@ void split_digests(const Next& next, std::size_t first, std::size_t count, std::
   portable::split_digests(next(first, count, room.data()), count, limit, ends);
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

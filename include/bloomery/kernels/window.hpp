@@ -27,7 +27,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr std::size_t window_line_bytes = 64;
 inline constexpr unsigned window_lanes = 15;
@@ -153,4 +153,4 @@ inline void window_write(std::byte* line, std::uint32_t probe, std::uint32_t kep
 
 }  // namespace portable
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // Why memory is sent for: other processors keep a line that is only read.
 enum class memory_access : std::uint8_t { read = 0, write = 1 };
@@ -53,4 +53,4 @@ void count_batch(const K& filter, std::span<const std::uint64_t> digests, std::s
                                       [&](std::size_t i, std::uint64_t digest) { counts[i] = filter.count(digest); });
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

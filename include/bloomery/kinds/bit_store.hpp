@@ -13,7 +13,7 @@
 #include <cstring>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class bit_store {
  public:
@@ -118,4 +118,4 @@ class bit_store {
   aligned_buffer buffer_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -27,7 +27,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // The door to the compiled engine: a table of functions over an opaque set.
 struct bitmap_engine {
@@ -227,4 +227,4 @@ inline result<bitmap> bitmap::deserialize(const stored_shape& shape, std::span<c
 
 static_assert(serializable<bitmap> && mergeable<bitmap> && erasable<bitmap> && countable<bitmap>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

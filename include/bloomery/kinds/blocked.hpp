@@ -26,7 +26,7 @@
 #include <bloomery/kinds/blocked/layout.hpp>
 #include <bloomery/kinds/concept.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class blocked {
  public:
@@ -431,4 +431,4 @@ inline result<blocked> blocked::view(const stored_shape& shape, std::span<const 
 static_assert(mappable<blocked> && mergeable<blocked> && foldable<blocked> && concurrent_kind<blocked> &&
               stream_kind<blocked> && partitioned_kind<blocked> && lookup_kind<blocked>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -25,7 +25,7 @@
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // The sizing model of the classic filter; see sizing/sizing.hpp.
 struct bloom_model {
@@ -376,4 +376,4 @@ inline result<bloom> bloom::view(const stored_shape& shape, std::span<const std:
 static_assert(mappable<bloom> && mergeable<bloom> && foldable<bloom> && concurrent_kind<bloom> &&
               digest128_kind<bloom> && stream_kind<bloom>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

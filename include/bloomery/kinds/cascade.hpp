@@ -48,7 +48,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class cascade {
  public:
@@ -342,4 +342,4 @@ inline result<cascade> cascade::view(const stored_shape& shape, std::span<const 
 
 static_assert(excluding_kind<cascade> && contiguous_kind<cascade> && stream_query_kind<cascade>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

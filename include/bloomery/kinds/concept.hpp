@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct kind_info {
   std::uint32_t id = 0;          // stored in files: never reused, never changed
@@ -362,4 +362,4 @@ std::size_t may_contain_select(const K& filter, std::span<const std::uint64_t> d
   return count;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

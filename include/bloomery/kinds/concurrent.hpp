@@ -27,7 +27,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <concurrent_kind K>
 class concurrent_writer {
@@ -67,4 +67,4 @@ class concurrent_writer {
   std::uint64_t inserted_ = 0;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -48,7 +48,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/counting/layout.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class counting {
  public:
@@ -414,4 +414,4 @@ inline result<counting> counting::view(const stored_shape& shape, std::span<cons
 static_assert(mappable<counting> && mergeable<counting> && foldable<counting> && erasable<counting> &&
               countable<counting> && saturating<counting> && concurrent_kind<counting> && stream_kind<counting>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

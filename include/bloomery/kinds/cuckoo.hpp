@@ -56,7 +56,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/cuckoo/layout.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -417,4 +417,4 @@ inline result<cuckoo> cuckoo::view(const stored_shape& shape, std::span<const st
 static_assert(mappable<cuckoo> && erasing_in_some_modes<cuckoo> && countable<cuckoo> && explaining_kind<cuckoo> &&
               stream_kind<cuckoo> && lookup_kind<cuckoo>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -18,7 +18,7 @@
 #include <span>
 #include <utility>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 inline constexpr unsigned radix_most_bits = 8;
 inline constexpr std::size_t radix_few = 24;  // up to here, moving past each other is faster than counting
@@ -155,4 +155,4 @@ inline std::size_t sort_distinct(std::span<std::uint64_t> digests, unsigned thre
   return distinct;
 }
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

@@ -43,7 +43,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/dleft/layout.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -406,4 +406,4 @@ inline result<dleft> dleft::view(const stored_shape& shape, std::span<const std:
 static_assert(mappable<dleft> && erasing_in_some_modes<dleft> && countable<dleft> && bounded_kind<dleft> &&
               mergeable<dleft> && stream_kind<dleft> && lookup_kind<dleft>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -24,11 +24,12 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bloomery/core/config.hpp>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 enum class progression : std::uint8_t {
   wraps_64,
@@ -131,4 +132,4 @@ class double_hashing {
   progression steps_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

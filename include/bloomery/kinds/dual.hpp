@@ -45,7 +45,7 @@
 #include <bloomery/kinds/blocked.hpp>
 #include <bloomery/kinds/dual/layout.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class dual {
  public:
@@ -437,4 +437,4 @@ inline result<dual> dual::view(const stored_shape& shape, std::span<const std::b
 static_assert(mappable<dual> && contiguous_kind<dual> && intersectable<dual> && foldable<dual> && erasable<dual> &&
               explaining_kind<dual> && losing<dual>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

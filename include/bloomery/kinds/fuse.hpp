@@ -40,7 +40,7 @@
 #include <bloomery/kinds/fuse/build.hpp>
 #include <bloomery/kinds/fuse/layout.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -325,4 +325,4 @@ inline result<fuse> fuse::view(const stored_shape& shape, std::span<const std::b
 
 static_assert(contiguous_kind<fuse> && static_kind<fuse> && stream_query_kind<fuse> && lookup_kind<fuse>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

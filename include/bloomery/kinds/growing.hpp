@@ -41,7 +41,7 @@
 #include <bloomery/kinds/growing/fpr.hpp>
 #include <bloomery/kinds/growing/stored.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 enum class growing_mode : std::uint8_t { multiset, set };
 
@@ -382,4 +382,4 @@ inline result<growing> growing::deserialize(const stored_shape& shape, std::span
 static_assert(serializable<growing> && refusing_merges<growing> && erasing_in_some_modes<growing> &&
               countable<growing> && stream_kind<growing>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

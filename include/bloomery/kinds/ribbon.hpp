@@ -42,7 +42,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class ribbon {
  public:
@@ -274,4 +274,4 @@ inline result<ribbon> ribbon::view(const stored_shape& shape, std::span<const st
 
 static_assert(static_kind<ribbon> && contiguous_kind<ribbon> && stream_query_kind<ribbon> && lookup_kind<ribbon>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

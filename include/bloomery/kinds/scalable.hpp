@@ -33,7 +33,7 @@
 
 #include <bloomery/kinds/scalable/chain_merge.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 enum class chain_layout : std::uint8_t { split64 = 0, redis = 1 };
 enum class chain_mode : std::uint8_t { scaling = 0, fixed = 1 };
@@ -410,4 +410,4 @@ inline result<void> scalable::serialize(std::span<std::byte> out) const noexcept
 
 static_assert(mappable<scalable> && refusing_merges<scalable> && bounded_kind<scalable> && digest128_kind<scalable>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

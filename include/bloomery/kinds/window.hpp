@@ -40,7 +40,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/window/engine.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class window {
  public:
@@ -292,4 +292,4 @@ inline result<window> window::view(const stored_shape& shape, std::span<const st
 
 static_assert(mappable<window> && stream_kind<window> && expiring<window> && !mergeable<window>);
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

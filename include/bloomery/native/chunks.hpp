@@ -14,7 +14,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr unsigned chunk_size_log2 = 12;
 inline constexpr std::uint64_t chunk_bytes = std::uint64_t{1} << chunk_size_log2;
@@ -52,4 +52,4 @@ inline bool all_zero(std::span<const std::byte> bytes) noexcept {
   return true;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -19,7 +19,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct codec {
   std::uint32_t id = codec_none;
@@ -91,4 +91,4 @@ inline result<const codec*> find_codec(std::string_view name) noexcept {
   return find_codec(*id);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -12,7 +12,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 inline bool starts_with(std::span<const std::byte> bytes, std::string_view beginning) noexcept {
   return bytes.size() >= beginning.size() &&
@@ -97,4 +97,4 @@ inline failure not_a_filter(std::span<const std::byte> first) noexcept {
   return fail(errc::not_a_filter, text.view());
 }
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

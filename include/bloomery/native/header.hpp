@@ -36,7 +36,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr std::uint16_t file_version = 1;
 inline constexpr std::uint64_t small_header_bytes = 256;
@@ -212,4 +212,4 @@ inline result<file_header> decode_header(std::span<const std::byte> first, std::
   return header;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -28,7 +28,7 @@
 #include <cstring>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct load_options {
   bool trust = false;                    // skip the chunks' checksums; never the header's
@@ -294,4 +294,4 @@ inline result<file_header> read_header(const char* path) noexcept {
   return read_header_bytes(read->bytes());
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -36,7 +36,7 @@
 #include <cstring>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 namespace rans {
 
 inline constexpr unsigned scale_bits = 16;
@@ -313,4 +313,4 @@ inline result<void> unpack_first(std::span<const std::byte> from, std::span<std:
 }
 
 }  // namespace rans
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -24,7 +24,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct save_options {
   std::uint32_t codec = codec_none;
@@ -165,4 +165,4 @@ result<void> save(const K& filter, const hash_spec& hash, const char* path, cons
   return file->commit();
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -24,7 +24,7 @@
 #include <span>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr unsigned max_shards = 4096;
 
@@ -148,4 +148,4 @@ inline dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> diges
 
 }  // namespace detail
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

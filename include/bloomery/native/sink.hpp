@@ -16,7 +16,7 @@
 #include <span>
 #include <type_traits>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class byte_sink {
  public:
@@ -61,4 +61,4 @@ class memory_sink {
   std::size_t used_ = 0;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -20,7 +20,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr std::string_view text_begin = "-----BEGIN BLOOMERY FILTER-----";
 inline constexpr std::string_view text_end = "-----END BLOOMERY FILTER-----";
@@ -177,4 +177,4 @@ class text_writer {
   bool begun_ = false;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

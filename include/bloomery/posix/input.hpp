@@ -14,7 +14,7 @@
 #include <limits>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
 
@@ -153,4 +153,4 @@ inline result<file_bytes> read_file(const char* path, const memory_hooks* memory
                                 [](std::span<const std::byte>) -> result<std::uint64_t> { return no_limit; });
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

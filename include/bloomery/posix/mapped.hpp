@@ -29,7 +29,7 @@
 #include <span>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -221,4 +221,4 @@ result<void> mapped<K>::query_batch(std::span<const Digest> digests, std::span<s
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -13,7 +13,7 @@
 #include <span>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class file_mapping {
  public:
@@ -61,4 +61,4 @@ class file_mapping {
   std::size_t size_ = 0;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

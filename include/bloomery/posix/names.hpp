@@ -15,7 +15,7 @@
 #include <ctime>
 #include <string_view>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 struct path_text {
   std::array<char, PATH_MAX> text{};
@@ -116,4 +116,4 @@ class folder_sync {
   unique_fd fd_;
 };
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

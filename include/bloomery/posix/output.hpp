@@ -23,7 +23,7 @@
 #include <span>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -340,4 +340,4 @@ inline void output_file::discard() noexcept {
   release_slot();
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

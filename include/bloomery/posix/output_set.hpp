@@ -19,7 +19,7 @@
 #include <bloomery/core/aligned_list.hpp>
 #include <bloomery/posix/output.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class output_set : private detail::pending_set {
  public:
@@ -109,4 +109,4 @@ class output_set : private detail::pending_set {
   std::atomic<detail::pending_set*>* place_ = nullptr;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

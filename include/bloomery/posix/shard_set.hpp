@@ -22,7 +22,7 @@
 #include <cerrno>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // FILE.02-of-04
 struct shard_path {
@@ -210,4 +210,4 @@ result<void> save_shards(const char* path, unsigned count, const save_options& o
   return done;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

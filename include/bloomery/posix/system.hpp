@@ -18,7 +18,7 @@
 #include <string_view>
 #include <utility>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 // strerror_r comes in two forms; these tell them apart by what they return.
 inline const char* error_words(int /*status*/, const char* buffer) noexcept { return buffer; }
@@ -106,4 +106,4 @@ inline int descriptor_of(std::string_view path) noexcept {
   return -1;
 }
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

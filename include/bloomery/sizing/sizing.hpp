@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct size_request {
   std::optional<std::uint64_t> keys{};
@@ -302,4 +302,4 @@ inline unsigned packed_hashes(double fpr, double most_memory = 2.0) noexcept {
 }
 
 }  // namespace sizing
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

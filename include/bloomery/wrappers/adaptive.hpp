@@ -61,7 +61,7 @@
 #include <bloomery/wrappers/guarded.hpp>
 #include <optional>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct adaptive_options {
   std::uint64_t check_every = 10'000;                    // adds between two checks; 0: only check() checks
@@ -407,4 +407,4 @@ void adaptive<K, H>::may_contain_confirmed_batch(std::span<const Key> keys, std:
   }
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

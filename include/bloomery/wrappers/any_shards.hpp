@@ -20,7 +20,7 @@
 #include <bloomery/wrappers/any_shards_model.hpp>
 #include <optional>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct shard_setup {
   unsigned shards = 1;   // 1 to max_shards
@@ -201,4 +201,4 @@ inline result<any_filter> open_shards(const char* path, const load_options& opti
                              [](const char* name, const load_options& how) { return any_filter::open(name, how); });
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -10,7 +10,7 @@
 #include <bloomery/core/threads.hpp>
 #include <bloomery/posix/shard_set.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
@@ -324,4 +324,4 @@ inline bool in_shards::equals(const filter_model& other) const noexcept {
 
 }  // namespace detail
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

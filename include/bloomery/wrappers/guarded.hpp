@@ -17,7 +17,7 @@
 #include <bloomery/kinds/batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // What became of a batch, of which everything is taken that fits.
 struct guarded_outcome {
@@ -166,4 +166,4 @@ void guarded<K>::may_contain_batch(std::span<const Digest> digests, std::span<st
   }
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

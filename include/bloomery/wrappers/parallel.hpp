@@ -18,7 +18,7 @@
 #include <bloomery/filter.hpp>
 #include <bloomery/kernels/split_digests.hpp>
 
-namespace bloomery::parallel {
+namespace bloomery::inline BLOOMERY_ABI::parallel {
 
 namespace detail {
 
@@ -171,4 +171,4 @@ std::uint64_t insert_batch(filter<K, H>& into, std::span<const Key> keys, unsign
   }
 }
 
-}  // namespace bloomery::parallel
+}  // namespace bloomery::inline BLOOMERY_ABI::parallel

@@ -42,7 +42,7 @@
 #include <bloomery/wrappers/sharded_build.hpp>
 #include <optional>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <filter_kind K, hash_function H = xxh3>
 class sharded {
@@ -408,4 +408,4 @@ key_count sharded<K, H>::keys() const noexcept {
   return all;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

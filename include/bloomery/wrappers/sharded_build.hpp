@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 // The digests of keys in the order of their shards.
 struct cut_digests {
@@ -50,4 +50,4 @@ struct lists_in_common {
   [[nodiscard]] bool any() const noexcept { return why.code == errc::in_both_lists; }
 };
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

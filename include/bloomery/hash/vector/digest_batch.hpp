@@ -15,7 +15,7 @@
 #include <bloomery/hash/vector/xxh3_avx2.hpp>
 #include <bloomery/hash/xxh3.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 template <class Key>
 inline constexpr bool is_byte_key = (bloomery::detail::text_key<Key> ||
@@ -140,4 +140,4 @@ BLOOMERY_FOR_AVX2 void digests_of(const Source& source, std::size_t first, std::
 
 #endif
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -13,7 +13,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
 
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
@@ -167,6 +167,6 @@ BLOOMERY_INLINE __m256i xxh3_four_keys(const xxh3& hash, const xxh3_short& parts
 
 #undef BLOOMERY_INLINE
 
-}  // namespace bloomery::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
 
 #endif

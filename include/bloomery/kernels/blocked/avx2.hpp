@@ -12,7 +12,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
 
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX2
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
@@ -171,6 +171,6 @@ struct present_counter {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
 
 #endif

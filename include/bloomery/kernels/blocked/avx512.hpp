@@ -13,7 +13,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::kernels::avx512 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::avx512 {
 
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX512
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX512 BLOOMERY_ALWAYS_INLINE inline
@@ -93,6 +93,6 @@ BLOOMERY_INLINE unsigned contains_mask8(unsigned abcd, unsigned efgh) { return a
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::kernels::avx512
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx512
 
 #endif

@@ -13,7 +13,7 @@
 #include <bloomery/kernels/blocked/neon.hpp>
 #include <bloomery/kernels/blocked/sse2.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 // The set for batches of a layout. A block of split32 is one register of AVX2: longer ones gain nothing, and the loops of AVX2 hash
 // while memory answers (1.6 ns a key in cache against 2.0).
@@ -160,4 +160,4 @@ bool blocked_insert_one(std::uint64_t* words, const blocked_view& view, std::uin
 #endif
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

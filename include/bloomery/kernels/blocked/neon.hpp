@@ -11,7 +11,7 @@
 
 #ifdef BLOOMERY_NEON
 
-namespace bloomery::kernels::neon {
+namespace bloomery::inline BLOOMERY_ABI::kernels::neon {
 
 #define BLOOMERY_TARGET
 #define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
@@ -88,6 +88,6 @@ BLOOMERY_INLINE unsigned contains_mask8(uint32x4_t abcd, uint32x4_t efgh) {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::kernels::neon
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::neon
 
 #endif

@@ -12,7 +12,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::kernels::sse2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::sse2 {
 
 #define BLOOMERY_TARGET
 #define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
@@ -84,6 +84,6 @@ BLOOMERY_INLINE unsigned contains_mask8(vector abcd, vector efgh) {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::kernels::sse2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::sse2
 
 #endif

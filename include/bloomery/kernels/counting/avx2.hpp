@@ -9,7 +9,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
 
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
@@ -129,6 +129,6 @@ BLOOMERY_FOR_AVX2 std::uint64_t counting_insert_lines(std::uint64_t* words, cons
 
 #undef BLOOMERY_INLINE
 
-}  // namespace bloomery::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
 
 #endif

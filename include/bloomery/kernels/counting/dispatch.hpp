@@ -6,7 +6,7 @@
 #include <bloomery/kernels/counting.hpp>
 #include <bloomery/kernels/counting/avx2.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 template <class Next>
 void counting_contains_lines(const counting_view& view, std::size_t count, const Next& next, std::uint64_t* mask,
@@ -30,4 +30,4 @@ std::uint64_t counting_insert_lines(std::uint64_t* words, const counting_view& v
   return counting_insert_lines_scalar(words, view, count, feed);
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -7,7 +7,7 @@
 #include <bloomery/kernels/cuckoo/avx2.hpp>
 #include <bloomery/kernels/cuckoo/redis.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 // A filter beyond this size is worth sending for its lines.
 inline constexpr std::uint64_t cuckoo_far_bytes = std::uint64_t{1} << 20U;
@@ -63,4 +63,4 @@ struct cuckoo_single {
   }
 };
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -13,7 +13,7 @@
 #include <bloomery/kernels/cuckoo.hpp>
 #include <utility>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr std::uint64_t redis_multiplier = 0x5bd1e995U;
 inline constexpr unsigned redis_most_moves = 20;
@@ -126,4 +126,4 @@ unsigned cuckoo_erase(const cuckoo_editor<Word, cuckoo_form::redis, Whole>& tabl
   return there;
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

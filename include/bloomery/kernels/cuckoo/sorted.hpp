@@ -10,9 +10,10 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 inline constexpr unsigned sorted_numbers = 3876;
 
@@ -79,4 +80,4 @@ Word sorted_pack(Word lanes, unsigned slot_bits) noexcept {
   return stored;
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

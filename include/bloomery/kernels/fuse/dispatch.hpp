@@ -5,7 +5,7 @@
 #include <bloomery/core/cpu.hpp>
 #include <bloomery/kernels/fuse.hpp>
 
-namespace bloomery::kernels::portable {
+namespace bloomery::inline BLOOMERY_ABI::kernels::portable {
 
 #define BLOOMERY_TARGET
 #define BLOOMERY_INLINE inline
@@ -29,11 +29,11 @@ struct fuse_finder {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::kernels::portable
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::portable
 
 #include <bloomery/kernels/fuse/avx2.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 template <unsigned Wise>
 void fuse_find_with(isa level, const fuse_places& places, const std::uint64_t* digests,
@@ -55,4 +55,4 @@ void fuse_contains_batch_with(isa level, const fuse_table<Cell, Wise>& table, st
   portable::fuse_contains_batch(table, count, next, mask);
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

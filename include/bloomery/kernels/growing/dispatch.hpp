@@ -10,7 +10,7 @@
 #include <bloomery/hash/digest_feed.hpp>
 #include <bloomery/kernels/growing.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 namespace portable {
 
@@ -39,11 +39,11 @@ struct eight_found {
 
 }  // namespace portable
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels
 
 #include <bloomery/kernels/growing/avx2.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 template <class Slots>
 void growing_contains_batch_with(isa level, const growing_view& view, std::size_t count, const digest_feed& next,
@@ -84,4 +84,4 @@ bool growing_contains_one(const growing_view& view, std::uint64_t digest, const 
 #endif
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -10,7 +10,7 @@
 #include <bloomery/hash/digest_feed.hpp>
 #include <bloomery/kernels/ribbon.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 namespace portable {
 
@@ -39,11 +39,11 @@ BLOOMERY_INLINE bool ribbon_matches(const std::uint64_t* words, const ribbon_pla
 
 }  // namespace portable
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels
 
 #include <bloomery/kernels/ribbon/avx2.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 struct ribbon_functions {
   bool (*one)(const ribbon_view&, std::uint64_t) noexcept = nullptr;
@@ -78,4 +78,4 @@ inline void ribbon_solve_with(isa level, const std::uint64_t* coefficients, cons
   portable::ribbon_solve(coefficients, fingerprints, blocks, columns, first_wide, words);
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

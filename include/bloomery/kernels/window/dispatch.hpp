@@ -11,7 +11,7 @@
 #include <bloomery/kernels/window.hpp>
 #include <bloomery/kernels/window/avx2.hpp>
 
-namespace bloomery::kernels {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 namespace portable {
 
@@ -76,4 +76,4 @@ inline bool window_contains_one(const window_view& view, std::uint64_t digest) n
 #endif
 }
 
-}  // namespace bloomery::kernels
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels

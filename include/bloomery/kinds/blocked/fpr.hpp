@@ -12,10 +12,11 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/config.hpp>
 #include <cmath>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class blocked_fpr {
  public:
@@ -89,4 +90,4 @@ inline double rate_of_lanes(const std::array<double, 8>& fill, unsigned hashes) 
   return sum / static_cast<double>(fill.size());
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -6,7 +6,7 @@
 #include <bloomery/sizing/sizing.hpp>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 enum class block_layout : std::uint8_t { split64 = 0, split32 = 1 };
 
@@ -61,4 +61,4 @@ class block_partition {
   bool halves_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

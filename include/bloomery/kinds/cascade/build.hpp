@@ -14,7 +14,7 @@
 #include <span>
 #include <utility>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 // Of two lists that ascend: an error when a digest is in both.
 inline result<void> check_apart(std::span<const std::uint64_t> a, std::span<const std::uint64_t> b) noexcept {
@@ -134,4 +134,4 @@ struct new_cascade {
   }
 };
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

@@ -20,7 +20,7 @@
 #include <optional>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // The sieve, zeros to a cache line, the table. A part without keys, or a sieve that would not pay, is not there.
 struct cascade_geometry {
@@ -142,4 +142,4 @@ inline result<size_plan> plan_cascade(const size_request& request, std::string_v
 }
 
 }  // namespace sizing
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -6,7 +6,7 @@
 #include <bloomery/sizing/sizing.hpp>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 enum class counter_layout : std::uint8_t { spread = 0, line = 1 };
 
@@ -43,4 +43,4 @@ inline result<counter_layout> find_counter_layout(std::string_view name) noexcep
   return fail(errc::unsupported, "kind counting has the layouts spread and line");
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -23,7 +23,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct cuckoo_model {
   static constexpr std::string_view name = "cuckoo";
@@ -325,4 +325,4 @@ inline result<cuckoo_sized> size_cuckoo(const size_request& request, std::string
 }
 
 }  // namespace sizing
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

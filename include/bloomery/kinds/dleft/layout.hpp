@@ -19,7 +19,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct dleft_model {
   static constexpr std::string_view name = "dleft";
@@ -134,4 +134,4 @@ inline result<dleft_sized> size_dleft(const size_request& request, std::string_v
 }
 
 }  // namespace sizing
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -13,7 +13,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <cmath>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // What is made for as many removals as keys, for half as many, and so on.
 struct dual_layout {
@@ -164,4 +164,4 @@ class return_list {
   bit_store slots_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

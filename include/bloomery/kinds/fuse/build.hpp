@@ -18,7 +18,7 @@
 #include <cstring>
 #include <span>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 // What filling a shard works in, within memory that somebody else holds. The functions below take it by value, as they do the
 // places: stores of bytes could change anything that is not their own.
@@ -180,4 +180,4 @@ class fuse_keys {
   std::size_t distinct_ = 0;
 };
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

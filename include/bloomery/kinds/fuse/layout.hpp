@@ -18,7 +18,7 @@
 #include <cmath>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct fuse_model {
   static constexpr std::string_view name = "fuse";
@@ -200,4 +200,4 @@ inline result<fuse_sized> size_fuse(const size_request& request, std::string_vie
 }
 
 }  // namespace sizing
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -21,7 +21,7 @@
 #include <bloomery/kinds/growing/spill.hpp>
 #include <cmath>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct growing_state {
   growing_pages pages;
@@ -411,6 +411,6 @@ bool growing_engine<Slots>::equal(const growing_state& a, const growing_state& b
   });
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI
 
 #include <bloomery/kinds/growing/merge.hpp>

@@ -14,7 +14,7 @@
 #include <bloomery/kinds/growing/engine.hpp>
 #include <bloomery/sizing/sizing.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct growing_model {
   static constexpr std::string_view name = "growing";
@@ -152,4 +152,4 @@ inline result<size_plan> plan_growing(const size_request& request, std::string_v
 }
 
 }  // namespace sizing
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

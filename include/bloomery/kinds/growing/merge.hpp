@@ -8,7 +8,7 @@
 
 #include <bloomery/kinds/growing/engine.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // In a set: whether the code needs no place of its own, because another code of the line covers all that it covers, or
 // gave it its place because it covers less.
@@ -68,4 +68,4 @@ bool growing_engine<Slots>::merge(growing_state& into, const growing_state& from
   return done;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

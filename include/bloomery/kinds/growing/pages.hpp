@@ -15,7 +15,7 @@
 #include <cstring>
 #include <utility>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // A code that found no slot in its line, and how many of it.
 struct growing_spilled {
@@ -394,4 +394,4 @@ inline void growing_pages::release_all() noexcept {
   own_ = {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -8,7 +8,7 @@
 
 #include <bloomery/kinds/growing/pages.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class growing_spill {
  public:
@@ -104,4 +104,4 @@ class growing_spill {
   growing_page_notes& notes_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

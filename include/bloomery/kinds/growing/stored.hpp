@@ -14,7 +14,7 @@
 #include <bloomery/kinds/growing/engine.hpp>
 #include <span>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <class Slots>
 struct growing_stored {
@@ -173,4 +173,4 @@ result<void> growing_stored<Slots>::read_spill(growing_state& state, std::uint64
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

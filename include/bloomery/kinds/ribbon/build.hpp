@@ -25,7 +25,7 @@
 #include <bloomery/kinds/ribbon/layout.hpp>
 #include <cstring>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 // Equations of some slots. The one at slot i begins there: its coefficient 0 is set. None: coefficients 0.
 class ribbon_band {
@@ -306,4 +306,4 @@ struct ribbon_layers {
   }
 };
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

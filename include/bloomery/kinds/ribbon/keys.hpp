@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <span>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 class ribbon_keys {
  public:
@@ -54,4 +54,4 @@ class ribbon_keys {
   std::array<entered, kernels::ribbon_most_layers> entered_{};
 };
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

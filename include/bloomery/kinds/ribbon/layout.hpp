@@ -12,7 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // Fingerprints of `columns` bits, and of one more for a share of the keys: any rate from 1/2 to 2^-32.
 struct ribbon_rate {
@@ -247,4 +247,4 @@ inline result<size_plan> plan_ribbon(const size_request& request, std::string_vi
 }
 
 }  // namespace sizing
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

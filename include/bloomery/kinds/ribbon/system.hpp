@@ -10,7 +10,7 @@
 #include <bloomery/kinds/ribbon/layout.hpp>
 #include <cstdint>
 
-namespace bloomery::detail {
+namespace bloomery::inline BLOOMERY_ABI::detail {
 
 // For look-ups in a system whose first word this is.
 inline kernels::ribbon_view ribbon_view_of(const ribbon_geometry& geometry, const std::uint64_t* words,
@@ -74,4 +74,4 @@ inline bool ribbon_gaps_are_zero(const ribbon_geometry& geometry, const bit_stor
   return is_zero(geometry.threshold_word_of(geometry.layers()), geometry.payload_words());
 }
 
-}  // namespace bloomery::detail
+}  // namespace bloomery::inline BLOOMERY_ABI::detail

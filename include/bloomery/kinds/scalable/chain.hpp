@@ -30,7 +30,7 @@
 #include <bloomery/core/aligned_list.hpp>
 #include <bloomery/kinds/scalable/chain_rules.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <class Rule>
 class chain {
@@ -401,4 +401,4 @@ result<chain<Rule>> chain<Rule>::over(const chain_settings& settings, const stor
   return made;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -3,7 +3,7 @@
 
 #include <bloomery/kinds/scalable/chain.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 template <class Rule>
 result<void> chain<Rule>::unite(const chain& other) noexcept {
@@ -70,4 +70,4 @@ result<void> chain<Rule>::merge(const chain& other, merge_fpr rate) noexcept {
   return {};
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -4,7 +4,7 @@
 #include <bloomery/kinds/blocked.hpp>
 #include <bloomery/kinds/scalable/redis_sub_filter.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct blocked_sub_filters {
   using sub_filter = blocked;
@@ -40,4 +40,4 @@ struct chain_settings {
   const memory_hooks* memory = nullptr;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

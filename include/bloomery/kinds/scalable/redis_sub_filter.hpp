@@ -17,7 +17,7 @@
 #include <bloomery/kinds/double_hashing.hpp>
 #include <cmath>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class redis_sub_filter {
  public:
@@ -141,4 +141,4 @@ class redis_sub_filter {
   bit_store store_;
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

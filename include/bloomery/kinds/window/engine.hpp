@@ -12,7 +12,7 @@
 #include <bloomery/kinds/window/schedule.hpp>
 #include <optional>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 struct window_geometry {
   std::uint64_t lines = 0;
@@ -233,4 +233,4 @@ inline double window_engine::fpr(std::uint64_t now_ns) const noexcept {
   return seen.lines == 0 ? 0.0 : sum / static_cast<double>(seen.lines);
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

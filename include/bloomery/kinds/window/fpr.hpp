@@ -22,7 +22,7 @@
 #include <cmath>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class window_fpr {
  public:
@@ -136,4 +136,4 @@ class window_fpr {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // Layout stamped has one slot; layout rotating has one slot for each generation kept, and one for the one that is filled.
 struct window_layout {
@@ -191,4 +191,4 @@ inline result<size_plan> window_layout::solve(const size_request& request) const
   return plan;
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -15,7 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 class window_record {
  public:
@@ -127,4 +127,4 @@ struct window_schedule {
   }
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

@@ -6,7 +6,7 @@
 #include <bloomery/core/shared_count.hpp>
 #include <bloomery/hash/key.hpp>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // Since the filter was made.
 struct adaptive_stats {
@@ -107,4 +107,4 @@ class adaptive_reports {
   std::uint64_t wrong_ = 0;   // those of them that the filter had called "maybe"
 };
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI

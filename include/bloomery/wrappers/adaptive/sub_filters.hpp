@@ -14,7 +14,7 @@
 #include <cstring>
 #include <type_traits>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 
 // What further filters are made like. Texts are copied: those of the caller may be gone by then.
 class adaptive_growth {
@@ -339,4 +339,4 @@ result<void> adaptive_sub_filters<K, H>::rebuild(const source& keys_of, std::uin
   return fail(errc::full, {}, {count()});
 }
 
-}  // namespace bloomery
+}  // namespace bloomery::inline BLOOMERY_ABI
