@@ -31,7 +31,7 @@
 
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
-#include <bloomery/hash/vector/digest_batch.hpp>
+#include <bloomery/hash/key_digests.hpp>
 #include <bloomery/kinds/batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/concurrent.hpp>
@@ -118,7 +118,7 @@ class filter {
   template <class Key>
   std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
     if constexpr (stream_kind<K>) {
-      if (!takes_128_bit()) return kind_.insert_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys});
+      if (!takes_128_bit()) return kind_.insert_stream(keys.size(), digest_feed(key_digests<H, Key>{hash_, keys}));
     }
     if constexpr (bounded_kind<K>) {
       return insert_until_full(keys).inserted;
@@ -146,7 +146,7 @@ class filter {
   void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept {
     if constexpr (stream_query_kind<K>) {
       if (!takes_128_bit())
-        return kind_.may_contain_stream(keys.size(), kernels::digest_source<H, Key>{hash_, keys}, mask);
+        return kind_.may_contain_stream(keys.size(), digest_feed(key_digests<H, Key>{hash_, keys}), mask);
     }
     for_each_group(
         keys, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
@@ -199,7 +199,7 @@ class filter {
         for (const Key& key : keys) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
         return inserted;
       }
-      const kernels::digest_source<H, Key> source{front_->hash_, keys};
+      const key_digests<H, Key> source{front_->hash_, keys};
       std::array<std::uint64_t, 64> room;
       for (std::size_t first = 0; first < keys.size(); first += room.size()) {
         const std::size_t size = keys.size() - first < room.size() ? keys.size() - first : room.size();
@@ -252,7 +252,7 @@ class filter {
     auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", hooks);
     if (!memory) return memory;
     const auto digests = words_of(*memory);
-    const kernels::digest_source<H, Key> source{hash, keys};
+    const key_digests<H, Key> source{hash, keys};
     for (std::size_t first = 0; first < keys.size(); first += 64) {
       source(first, keys.size() - first < 64 ? keys.size() - first : 64, digests.data() + first);
     }
@@ -303,7 +303,7 @@ class filter {
       if constexpr (sizeof(Digest) == 16) {
         for (std::size_t i = 0; i < size; ++i) digests[i] = digest128_of(hash_, keys[first + i]);
       } else {
-        kernels::digest_source<H, Key>{hash_, keys}(first, size, digests.data());
+        key_digests<H, Key>{hash_, keys}(first, size, digests.data());
       }
       const auto made = std::span<const Digest>(digests).first(size);
       if constexpr (std::is_void_v<decltype(f(made, first))>) {

@@ -128,15 +128,6 @@ struct blocked_keys {
   alignas(64) std::array<std::uint64_t, blocked_group> y;
 };
 
-// Where a batch gets its digests: called with ascending `first` and at most blocked_group for `count`, it returns them,
-// in `room` or wherever they lie already.
-struct ready_digests {
-  const std::uint64_t* digests;
-  const std::uint64_t* operator()(std::size_t first, std::size_t /*count*/, std::uint64_t* /*room*/) const noexcept {
-    return digests + first;
-  }
-};
-
 // Which lanes of a block a key uses: all of them once (k = 8, and split32), some (k < 8), or all once and some a second
 // time (k > 8). One loop for each, so that the loops have no branch on k.
 enum class lane_case : std::uint8_t { every, some, twice };
@@ -171,39 +162,6 @@ constexpr unsigned bits_of_byte(unsigned byte) noexcept {
   const unsigned pairs = byte - ((byte >> 1U) & 0x55U);
   const unsigned fours = (pairs & 0x33U) + ((pairs >> 2U) & 0x33U);
   return (fours + (fours >> 4U)) & 0xfU;
-}
-
-// The batches in plain C++: the bits and answers that every instruction set must give.
-template <class Layout, class Next, class Each>
-void blocked_scalar(const blocked_view& view, std::size_t count, Next& next, Each&& each) {
-  std::array<std::uint64_t, blocked_group> room;
-  for (std::size_t first = 0; first < count; first += blocked_group) {
-    const std::size_t size = count - first < blocked_group ? count - first : blocked_group;
-    const std::uint64_t* digests = next(first, size, room.data());
-    for (std::size_t i = 0; i < size; ++i) {
-      __builtin_prefetch(view.words + Layout::block(digests[i], view.blocks) * Layout::words);
-    }
-    for (std::size_t i = 0; i < size; ++i) each(first + i, digests[i]);
-  }
-}
-
-template <class Layout, class Next>
-void blocked_contains_batch_scalar(const blocked_view& view, std::size_t count, Next& next,
-                                   std::uint64_t* mask) noexcept {
-  for (std::size_t word = 0; word < (count + 63) / 64; ++word) mask[word] = 0;
-  blocked_scalar<Layout>(view, count, next, [&](std::size_t i, std::uint64_t digest) {
-    mask[i / 64] |= std::uint64_t{blocked_contains<Layout>(view, digest)} << (i % 64);
-  });
-}
-
-template <class Layout, class Next>
-std::uint64_t blocked_insert_scalar(std::uint64_t* words, const blocked_view& view, std::size_t count,
-                                    Next& next) noexcept {
-  std::uint64_t inserted = 0;
-  blocked_scalar<Layout>(view, count, next, [&](std::size_t /*i*/, std::uint64_t digest) {
-    inserted += blocked_insert<Layout>(words, view, digest) ? 1U : 0U;
-  });
-  return inserted;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -97,7 +97,7 @@ struct bloom_keys {
 };
 
 template <class Digest, class View, class Next>
-void bloom_ask_far(const View view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+void bloom_ask_far(const View view, std::size_t count, const Next& next, std::uint64_t* mask) noexcept {
   constexpr std::size_t group = bloom_keys<Digest>::group;
   constexpr unsigned careful = 4;  // so many probes are made two at a time
   std::array<Digest, group> room;
@@ -174,7 +174,7 @@ auto bloom_rest_function(unsigned probes) noexcept {
 }
 
 template <class Digest, class View, class Next>
-void bloom_ask_near(const View view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+void bloom_ask_near(const View view, std::size_t count, const Next& next, std::uint64_t* mask) noexcept {
   constexpr std::size_t group = 64;
   const unsigned first_probes = view.hashes < bloom_first_probes ? view.hashes : bloom_first_probes;
   const unsigned probes = view.hashes - first_probes;
@@ -195,14 +195,15 @@ void bloom_ask_near(const View view, std::size_t count, Next& next, std::uint64_
 
 // `next` gives digests as stream_kind says. A view is a bloom_view, or what has its members: other cells than bits.
 template <class Digest, class View, class Next>
-void bloom_contains_batch(const View& view, std::size_t count, Next& next, std::uint64_t* mask) noexcept {
+void bloom_contains_batch(const View& view, std::size_t count, const Next& next, std::uint64_t* mask) noexcept {
   if (view.size_bytes() <= near_bytes) return bloom_ask_near<Digest>(view, count, next, mask);
   bloom_ask_far<Digest>(view, count, next, mask);
 }
 
 // How many of the digests set a bit that was clear.
 template <class Digest, class Next>
-std::uint64_t bloom_insert(std::uint64_t* words, const bloom_view& given, std::size_t count, Next& next) noexcept {
+std::uint64_t bloom_insert(std::uint64_t* words, const bloom_view& given, std::size_t count,
+                           const Next& next) noexcept {
   constexpr std::size_t group = 64;
   constexpr std::size_t ahead = 16;  // keys between the request for a line and its use
   constexpr std::size_t most_hashes = 64;

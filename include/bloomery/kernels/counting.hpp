@@ -17,6 +17,7 @@
 #include <bit>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/wide.hpp>
+#include <bloomery/hash/digest_feed.hpp>
 #include <bloomery/kernels/blocked.hpp>
 #include <bloomery/kernels/bloom.hpp>
 #include <cstdint>
@@ -220,8 +221,8 @@ struct spread_view {
 };
 
 // Calls f(index, digest) for every digest, in their order, some keys after the line of each was sent for.
-template <class Next, class F>
-void for_each_line(const counting_view& view, std::size_t count, const Next& next, F&& f) noexcept {
+template <class F>
+void for_each_line(const counting_view& view, std::size_t count, const digest_feed& next, F&& f) noexcept {
   constexpr std::size_t group = 64;
   std::array<std::array<std::uint64_t, group>, 2> room;
   const std::uint64_t* before = nullptr;
@@ -243,9 +244,8 @@ void for_each_line(const counting_view& view, std::size_t count, const Next& nex
   }
 }
 
-template <class Next>
-void counting_contains_lines_scalar(const counting_view& view, std::size_t count, const Next& next,
-                                    std::uint64_t* mask) noexcept {
+inline void counting_contains_lines_scalar(const counting_view& view, std::size_t count, const digest_feed& next,
+                                           std::uint64_t* mask) noexcept {
   for (std::size_t word = 0; word < (count + 63) / 64; ++word) mask[word] = 0;
   for_each_line(view, count, next, [&](std::size_t i, std::uint64_t digest) {
     // No branch that would be guessed wrong for every other key: all probes are in one line.
@@ -257,9 +257,8 @@ void counting_contains_lines_scalar(const counting_view& view, std::size_t count
 }
 
 // How many of the digests were surely absent before.
-template <class Next>
-std::uint64_t counting_insert_lines_scalar(std::uint64_t* words, const counting_view& view, std::size_t count,
-                                           const Next& next) noexcept {
+inline std::uint64_t counting_insert_lines_scalar(std::uint64_t* words, const counting_view& view, std::size_t count,
+                                                  const digest_feed& next) noexcept {
   std::uint64_t inserted = 0;
   for_each_line(view, count, next, [&](std::size_t /*i*/, std::uint64_t digest) {
     inserted += counting_insert<line_probes>(words, view, digest) ? 1U : 0U;
@@ -267,9 +266,8 @@ std::uint64_t counting_insert_lines_scalar(std::uint64_t* words, const counting_
   return inserted;
 }
 
-template <class Next>
-std::uint64_t counting_insert_spread(std::uint64_t* words, const counting_view& given, std::size_t count,
-                                     Next& next) noexcept {
+inline std::uint64_t counting_insert_spread(std::uint64_t* words, const counting_view& given, std::size_t count,
+                                            const digest_feed& next) noexcept {
   constexpr std::size_t group = 64;
   constexpr std::size_t ahead = 16;  // keys between the request for a line and its use
   constexpr std::size_t most_hashes = 64;

@@ -130,27 +130,13 @@ inline void window_refresh(std::byte* bytes, const window_view& view, std::uint6
   }
 }
 
-namespace portable {
-
 // A bit for each lane that holds the probe's bit.
-inline std::uint32_t window_hits(const std::byte* line, std::uint32_t probe) noexcept {
+inline std::uint32_t window_lane_hits(const std::byte* line, std::uint32_t probe) noexcept {
   std::uint32_t hits = 0;
   for (unsigned lane = 0; lane < window_lanes; ++lane) {
     hits |= ((window_lane(line, lane) & window_bit(probe, lane)) != 0 ? 1U : 0U) << lane;
   }
   return hits;
 }
-
-// Clears the lanes that are not in `kept`, sets the probe's bits in those of `set`, and stamps the line.
-inline void window_write(std::byte* line, std::uint32_t probe, std::uint32_t kept, std::uint32_t set,
-                         std::uint32_t stamp) noexcept {
-  for (unsigned lane = 0; lane < window_lanes; ++lane) {
-    const std::uint32_t old = (kept >> lane & 1U) != 0 ? window_lane(line, lane) : 0U;
-    store_le(line + std::size_t{4} * lane, old | ((set >> lane & 1U) != 0 ? window_bit(probe, lane) : 0U));
-  }
-  store_le(line + std::size_t{4} * window_lanes, stamp);
-}
-
-}  // namespace portable
 
 }  // namespace bloomery::inline BLOOMERY_ABI::kernels

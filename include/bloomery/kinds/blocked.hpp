@@ -61,22 +61,20 @@ class blocked {
 
   // How many of the digests changed something.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), kernels::ready_digests{digests.data()});
+    return insert_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  template <class Next>
-  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept;
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
+  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Threads that fill parts of their own: see partitioned_kind in kinds/concept.hpp.
   [[nodiscard]] block_partition partition_into(unsigned parts) const noexcept { return {layout_, blocks_, parts}; }
   std::uint64_t insert_part(std::span<const std::uint64_t> digests) noexcept {
-    return insert_uncounted(digests.size(), kernels::ready_digests{digests.data()});
+    return insert_uncounted(digests.size(), digest_feed(digests.data()));
   }
 
   // Many threads at once: see kinds/concurrent.hpp.
@@ -149,8 +147,7 @@ class blocked {
   // Calls f(word index, mask) for the words of the digest's block that it sets bits in.
   template <class Layout, class F>
   void for_each_word(std::uint64_t digest, F&& f) const;
-  template <class Next>
-  std::uint64_t insert_uncounted(std::size_t count, Next&& next) noexcept;
+  std::uint64_t insert_uncounted(std::size_t count, const digest_feed& feed) noexcept;
   [[nodiscard]] std::uint64_t words_a_block() const noexcept { return model().block_bits() / 64; }
   // Of words that word(index) has.
   template <class Word>
@@ -223,26 +220,27 @@ inline result<blocked> blocked::clone() const noexcept {
   return copy;
 }
 
-template <class Next>
-std::uint64_t blocked::insert_uncounted(std::size_t count, Next&& next) noexcept {
-  return layout_ == block_layout::split64
-             ? kernels::blocked_insert_many<kernels::split64>(store_.data(), kernel_view(), count, next)
-             : kernels::blocked_insert_many<kernels::split32>(store_.data(), kernel_view(), count, next);
+inline std::uint64_t blocked::insert_uncounted(std::size_t count, const digest_feed& feed) noexcept {
+  return layout_ == block_layout::split64 ? active_kernels<kernels::blocked_kernels<kernels::split64>>().insert_batch(
+                                                store_.data(), kernel_view(), count, feed)
+                                          : active_kernels<kernels::blocked_kernels<kernels::split32>>().insert_batch(
+                                                store_.data(), kernel_view(), count, feed);
 }
 
-template <class Next>
-std::uint64_t blocked::insert_stream(std::size_t count, Next&& next) noexcept {
-  const std::uint64_t inserted = insert_uncounted(count, next);
+inline std::uint64_t blocked::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+  const std::uint64_t inserted = insert_uncounted(count, feed);
   keys_ += inserted;
   return inserted;
 }
 
-template <class Next>
-void blocked::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+inline void blocked::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                        std::span<std::uint64_t> mask) const noexcept {
   if (layout_ == block_layout::split64) {
-    kernels::blocked_contains_batch<kernels::split64>(kernel_view(), count, next, mask.data());
+    active_kernels<kernels::blocked_kernels<kernels::split64>>().contains_batch(kernel_view(), count, feed,
+                                                                                mask.data());
   } else {
-    kernels::blocked_contains_batch<kernels::split32>(kernel_view(), count, next, mask.data());
+    active_kernels<kernels::blocked_kernels<kernels::split32>>().contains_batch(kernel_view(), count, feed,
+                                                                                mask.data());
   }
 }
 

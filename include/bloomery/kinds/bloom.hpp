@@ -64,29 +64,17 @@ class bloom {
 
   // How many of the digests changed something.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), given<std::uint64_t>{digests.data()});
+    return insert_stream(digests.size(), digest_feed(digests.data()));
   }
-  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept {
-    const given<digest128> next{digests.data()};
-    return insert_all<digest128>(digests.size(), next);
-  }
+  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept;
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), given<std::uint64_t>{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
-  void may_contain_batch(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept {
-    const given<digest128> next{digests.data()};
-    kernels::bloom_contains_batch<digest128>(kernel_view(), digests.size(), next, mask.data());
-  }
+  void may_contain_batch(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept;
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  template <class Next>
-  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept {
-    return insert_all<std::uint64_t>(count, next);
-  }
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
-    kernels::bloom_contains_batch<std::uint64_t>(kernel_view(), count, next, mask.data());
-  }
+  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Many threads at once: see kinds/concurrent.hpp.
   insert_result insert_atomic(std::uint64_t digest) noexcept { return insert_probes_atomic(start(digest)); }
@@ -181,16 +169,10 @@ class bloom {
   }
   insert_result insert_probes_atomic(probes probe) noexcept;
   [[nodiscard]] bool contains_atomic(probes probe) const noexcept;
-  template <class Digest, class Next>
-  std::uint64_t insert_all(std::size_t count, Next& next) noexcept {
-    const std::uint64_t inserted = kernels::bloom_insert<Digest>(store_.data(), kernel_view(), count, next);
-    keys_ += inserted;
-    return inserted;
-  }
-  template <class Digest>
-  struct given {
-    const Digest* digests;
-    const Digest* operator()(std::size_t first, std::size_t /*count*/, Digest* /*room*/) const noexcept {
+  // Digests in place: what the loops call for the next ones.
+  struct digest128_array {
+    const digest128* digests;
+    const digest128* operator()(std::size_t first, std::size_t /*count*/, digest128* /*buffer*/) const noexcept {
       return digests + first;
     }
   };
@@ -371,6 +353,29 @@ inline result<bloom> bloom::view(const stored_shape& shape, std::span<const std:
   filter.set_geometry(shape);
   filter.store_ = bit_store::view(payload);
   return filter;
+}
+
+inline std::uint64_t bloom::insert_batch(std::span<const digest128> digests) noexcept {
+  const digest128_array next{digests.data()};
+  const std::uint64_t inserted = kernels::bloom_insert<digest128>(store_.data(), kernel_view(), digests.size(), next);
+  keys_ += inserted;
+  return inserted;
+}
+
+inline void bloom::may_contain_batch(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept {
+  const digest128_array next{digests.data()};
+  kernels::bloom_contains_batch<digest128>(kernel_view(), digests.size(), next, mask.data());
+}
+
+inline std::uint64_t bloom::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+  const std::uint64_t inserted = kernels::bloom_insert<std::uint64_t>(store_.data(), kernel_view(), count, feed);
+  keys_ += inserted;
+  return inserted;
+}
+
+inline void bloom::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                      std::span<std::uint64_t> mask) const noexcept {
+  kernels::bloom_contains_batch<std::uint64_t>(kernel_view(), count, feed, mask.data());
 }
 
 static_assert(mappable<bloom> && mergeable<bloom> && foldable<bloom> && concurrent_kind<bloom> &&

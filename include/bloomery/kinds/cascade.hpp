@@ -74,8 +74,8 @@ class cascade {
   [[nodiscard]] result<cascade> clone() const noexcept;
 
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
-    const bool through = !geometry_.has_sieve() || ask_sieve_.one(sieve_, digest);
-    return (through && ask_table_.one(table_, digest)) != geometry_.reversed;
+    const bool through = !geometry_.has_sieve() || sieve_kernels_->contains(sieve_, digest);
+    return (through && table_kernels_->contains(table_, digest)) != geometry_.reversed;
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
@@ -84,8 +84,7 @@ class cascade {
     }
   }
   // The same with digests that are made as they are needed: see stream_query_kind in kinds/concept.hpp.
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Same lists, as far as can be told: the same answers for ever.
   friend bool operator==(const cascade& a, const cascade& b) noexcept {
@@ -147,8 +146,8 @@ class cascade {
   bit_store store_;
   kernels::ribbon_view sieve_{};
   kernels::ribbon_view table_{};
-  kernels::ribbon_functions ask_sieve_ = kernels::ribbon_functions::of(isa::scalar, 1);
-  kernels::ribbon_functions ask_table_ = kernels::ribbon_functions::of(isa::scalar, 1);
+  const kernels::ribbon_kernels* sieve_kernels_ = &kernels::ribbon_kernels::for_isa(isa::scalar, 1);
+  const kernels::ribbon_kernels* table_kernels_ = &kernels::ribbon_kernels::for_isa(isa::scalar, 1);
   cascade_geometry geometry_{};
   sizing::universe keys_{};
   double fpr_ = 0;
@@ -194,14 +193,14 @@ inline result<cascade> cascade::clone() const noexcept {
   return copy;
 }
 
-template <class Next>
-void cascade::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+inline void cascade::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                        std::span<std::uint64_t> mask) const noexcept {
   std::array<std::uint64_t, group> digests;
   for (std::size_t first = 0; first < count; first += group) {
     const std::size_t here = std::min(group, count - first);
     for (std::size_t i = 0; i < here; i += 64) {
       const std::size_t some = std::min<std::size_t>(64, here - i);
-      const std::uint64_t* made = next(first + i, some, digests.data() + i);
+      const std::uint64_t* made = feed(first + i, some, digests.data() + i);
       if (made != digests.data() + i) std::copy_n(made, some, digests.data() + i);
     }
     ask(std::span<const std::uint64_t>(digests).first(here), mask.data() + first / 64);
@@ -209,12 +208,12 @@ void cascade::may_contain_stream(std::size_t count, Next&& next, std::span<std::
 }
 
 inline void cascade::ask(std::span<const std::uint64_t> digests, std::uint64_t* mask) const noexcept {
-  const kernels::ready_digests given{digests.data()};
+  const digest_feed feed(digests.data());
   if (geometry_.has_sieve()) {
-    ask_sieve_.many(sieve_, digests.size(), kernels::digest_feed(given), mask);
+    sieve_kernels_->contains_batch(sieve_, digests.size(), feed, mask);
     ask_table_too(digests, mask);
   } else {
-    ask_table_.many(table_, digests.size(), kernels::digest_feed(given), mask);
+    table_kernels_->contains_batch(table_, digests.size(), feed, mask);
   }
   if (!geometry_.reversed) return;
   for (std::size_t i = 0; i < digests.size(); i += 64) {
@@ -236,8 +235,8 @@ inline void cascade::ask_table_too(std::span<const std::uint64_t> digests, std::
     mask[word] = 0;
   }
   std::array<std::uint64_t, group / 64> matches;
-  const kernels::ready_digests given{left.data()};
-  ask_table_.many(table_, count, kernels::digest_feed(given), matches.data());
+  const digest_feed feed(left.data());
+  table_kernels_->contains_batch(table_, count, feed, matches.data());
   for (std::size_t i = 0; i < count; ++i)
     mask[places[i] / 64] |= (matches[i / 64] >> (i % 64) & 1U) << (places[i] % 64);
 }
@@ -275,8 +274,8 @@ inline void cascade::set(const stored_shape& shape, bit_store store) noexcept {
   fpr_ = shape.fpr;
   store_ = std::move(store);
   const std::uint64_t* words = std::as_const(store_).data();
-  ask_sieve_ = kernels::ribbon_functions::of(active_isa(), geometry_.sieve.widest());
-  ask_table_ = kernels::ribbon_functions::of(active_isa(), geometry_.table.widest());
+  sieve_kernels_ = &kernels::ribbon_kernels::for_isa(active_isa(), geometry_.sieve.widest());
+  table_kernels_ = &kernels::ribbon_kernels::for_isa(active_isa(), geometry_.table.widest());
   sieve_ = detail::ribbon_view_of(geometry_.sieve, words);
   table_ = detail::ribbon_view_of(geometry_.table, words + geometry_.table_word(), cascade_geometry::table_salt);
 }

@@ -14,6 +14,7 @@
 #include <bloomery/core/overlap.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/concept.hpp>
+#include <bloomery/hash/digest_feed.hpp>
 #include <bloomery/sizing/sizing.hpp>
 #include <concepts>
 #include <cstdint>
@@ -279,19 +280,15 @@ concept partitioned_kind = filter_kind<K> &&
 };
 
 // Kinds whose batches take digests as they are made, so that hashing a group of keys overlaps with waiting for the memory
-// of the group before. `next(first, count, room)` is called with ascending `first` and at most 64 for `count`, and
-// returns the digests of these keys, in `room` or wherever they lie.
-struct next_archetype {
-  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* room) const noexcept;
-};
+// of the group before: see hash/digest_feed.hpp.
 template <class K>
 concept stream_query_kind = filter_kind<K> &&
-    requires(const K constant, const next_archetype& next, std::size_t count, std::span<std::uint64_t> mask) {
-  constant.may_contain_stream(count, next, mask);
+    requires(const K constant, const digest_feed& feed, std::size_t count, std::span<std::uint64_t> mask) {
+  constant.may_contain_stream(count, feed, mask);
 };
 template <class K>
-concept stream_kind = stream_query_kind<K> && requires(K filter, const next_archetype& next, std::size_t count) {
-  { filter.insert_stream(count, next) } -> std::same_as<std::uint64_t>;
+concept stream_kind = stream_query_kind<K> && requires(K filter, const digest_feed& feed, std::size_t count) {
+  { filter.insert_stream(count, feed) } -> std::same_as<std::uint64_t>;
 };
 
 // Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of digests

@@ -86,17 +86,15 @@ class counting {
 
   // How many of the digests were surely absent before.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), kernels::ready_digests{digests.data()});
+    return insert_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  template <class Next>
-  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept;
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
+  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Many threads at once: see kinds/concurrent.hpp.
   insert_result insert_atomic(std::uint64_t digest) noexcept {
@@ -241,22 +239,22 @@ inline bool counting::erase(std::uint64_t digest) noexcept {
   return true;
 }
 
-template <class Next>
-std::uint64_t counting::insert_stream(std::size_t count, Next&& next) noexcept {
-  const std::uint64_t inserted = layout_ == counter_layout::spread
-                                     ? kernels::counting_insert_spread(store_.data(), kernel_view(), count, next)
-                                     : kernels::counting_insert_lines(store_.data(), kernel_view(), count, next);
+inline std::uint64_t counting::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+  const std::uint64_t inserted =
+      layout_ == counter_layout::spread
+          ? kernels::counting_insert_spread(store_.data(), kernel_view(), count, feed)
+          : active_kernels<kernels::counting_kernels>().insert_lines(store_.data(), kernel_view(), count, feed);
   keys_ += inserted;
   return inserted;
 }
 
-template <class Next>
-void counting::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+inline void counting::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                         std::span<std::uint64_t> mask) const noexcept {
   if (is_spread()) {
     const kernels::spread_view view{store_.data(), size_, hashes_};
-    kernels::bloom_contains_batch<std::uint64_t>(view, count, next, mask.data());
+    kernels::bloom_contains_batch<std::uint64_t>(view, count, feed, mask.data());
   } else {
-    kernels::counting_contains_lines(kernel_view(), count, next, mask.data());
+    active_kernels<kernels::counting_kernels>().contains_lines(kernel_view(), count, feed, mask.data());
   }
 }
 

@@ -51,7 +51,8 @@
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
-#include <bloomery/kernels/cuckoo/dispatch.hpp>
+#include <bloomery/kernels/cuckoo/redis.hpp>
+#include <bloomery/kernels/cuckoo/single.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/cuckoo/layout.hpp>
@@ -198,23 +199,15 @@ class cuckoo {
     return insert_until_full(digests).inserted;
   }
   batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept {
-    return insert_many(digests.size(), kernels::digest_feed(kernels::ready_digests{digests.data()}));
+    return insert_many(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  template <class Next>
-  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept {
-    return insert_many(count, kernels::digest_feed(next)).inserted;
-  }
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
-    const kernels::digest_feed feed(next);
-    slots_.ask(
-        [&](const auto& table) { kernels::cuckoo_contains_batch_with(active_isa(), table, count, feed, mask.data()); });
-  }
+  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
   // Look-ups for which the layout is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
   decltype(auto) with_lookup(F&& f) const {
@@ -290,13 +283,7 @@ class cuckoo {
   [[nodiscard]] kernels::cuckoo_copies copies() const noexcept {
     return mode_ == cuckoo_mode::set ? kernels::cuckoo_copies::drop : kernels::cuckoo_copies::keep;
   }
-  batch_outcome insert_many(std::size_t count, const kernels::digest_feed& feed) noexcept {
-    const batch_outcome done =
-        slots_.edit([&](const auto& table) { return kernels::cuckoo_insert_many(table, copies(), count, feed); });
-    keys_ += done.inserted;
-    copies_ += mode_ == cuckoo_mode::multiset ? done.taken - done.inserted : 0;
-    return done;
-  }
+  batch_outcome insert_many(std::size_t count, const digest_feed& feed) noexcept;
   // Of a filter that is to be changed: the slots, and the keys against those in use.
   result<void> count_copies() noexcept;
   void set_geometry(const stored_shape& shape) noexcept;
@@ -412,6 +399,23 @@ inline result<cuckoo> cuckoo::view(const stored_shape& shape, std::span<const st
   filter.set_geometry(shape);
   filter.slots_.store = bit_store::view(payload);
   return filter;
+}
+
+inline std::uint64_t cuckoo::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+  return insert_many(count, feed).inserted;
+}
+
+inline void cuckoo::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                       std::span<std::uint64_t> mask) const noexcept {
+  slots_.ask([&](const auto& table) { kernels::cuckoo_contains_best(table, count, feed, mask.data()); });
+}
+
+inline batch_outcome cuckoo::insert_many(std::size_t count, const digest_feed& feed) noexcept {
+  const batch_outcome done =
+      slots_.edit([&](const auto& table) { return kernels::cuckoo_insert_many(table, copies(), count, feed); });
+  keys_ += done.inserted;
+  copies_ += mode_ == cuckoo_mode::multiset ? done.taken - done.inserted : 0;
+  return done;
 }
 
 static_assert(mappable<cuckoo> && erasing_in_some_modes<cuckoo> && countable<cuckoo> && explaining_kind<cuckoo> &&

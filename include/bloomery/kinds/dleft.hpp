@@ -134,22 +134,15 @@ class dleft {
     return insert_until_full(digests).inserted;
   }
   batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept {
-    return insert_many(digests.size(), kernels::digest_feed(kernels::ready_digests{digests.data()}));
+    return insert_many(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  template <class Next>
-  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept {
-    return insert_many(count, kernels::digest_feed(next)).inserted;
-  }
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
-    const kernels::digest_feed feed(next);
-    memory_.ask([&](const auto& table) { kernels::dleft_contains_batch(table, count, feed, mask.data()); });
-  }
+  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
   // Look-ups for which the width is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
   decltype(auto) with_lookup(F&& f) const {
@@ -239,13 +232,7 @@ class dleft {
     copies_ += done == insert_result::present && mode_ == dleft_mode::multiset ? 1 : 0;
     return done;
   }
-  batch_outcome insert_many(std::size_t count, const kernels::digest_feed& feed) noexcept {
-    const batch_outcome done =
-        memory_.edit([&](auto& table) { return kernels::dleft_insert_many(table, copies(), count, feed); });
-    keys_ += done.inserted;
-    copies_ += mode_ == dleft_mode::multiset ? done.taken - done.inserted : 0;
-    return done;
-  }
+  batch_outcome insert_many(std::size_t count, const digest_feed& feed) noexcept;
   [[nodiscard]] result<void> check_stash() const noexcept;
   // Of a filter that is to be changed: the stash, and the keys against the occurrences.
   result<void> count_copies() noexcept;
@@ -401,6 +388,23 @@ inline result<dleft> dleft::view(const stored_shape& shape, std::span<const std:
   filter.set_geometry(shape);
   filter.memory_.store = bit_store::view(payload);
   return filter;
+}
+
+inline std::uint64_t dleft::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+  return insert_many(count, feed).inserted;
+}
+
+inline void dleft::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                      std::span<std::uint64_t> mask) const noexcept {
+  memory_.ask([&](const auto& table) { kernels::dleft_contains_batch(table, count, feed, mask.data()); });
+}
+
+inline batch_outcome dleft::insert_many(std::size_t count, const digest_feed& feed) noexcept {
+  const batch_outcome done =
+      memory_.edit([&](auto& table) { return kernels::dleft_insert_many(table, copies(), count, feed); });
+  keys_ += done.inserted;
+  copies_ += mode_ == dleft_mode::multiset ? done.taken - done.inserted : 0;
+  return done;
 }
 
 static_assert(mappable<dleft> && erasing_in_some_modes<dleft> && countable<dleft> && bounded_kind<dleft> &&

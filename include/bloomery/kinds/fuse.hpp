@@ -34,7 +34,7 @@
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
-#include <bloomery/kernels/fuse/dispatch.hpp>
+#include <bloomery/kernels/fuse.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/fuse/build.hpp>
@@ -105,14 +105,10 @@ class fuse {
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_query_kind in kinds/concept.hpp.
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
-    const kernels::digest_feed feed(next);
-    ask([&](const auto& table) { kernels::fuse_contains_batch_with(active_isa(), table, count, feed, mask.data()); });
-  }
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
   // Look-ups for which the layout is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
   decltype(auto) with_lookup(F&& f) const {
@@ -321,6 +317,11 @@ inline result<fuse> fuse::view(const stored_shape& shape, std::span<const std::b
   filter.store_ = bit_store::view(payload);
   filter.keys_ = shape.keys;
   return filter;
+}
+
+inline void fuse::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                     std::span<std::uint64_t> mask) const noexcept {
+  ask([&](const auto& table) { kernels::fuse_contains_best(table, count, feed, mask.data()); });
 }
 
 static_assert(contiguous_kind<fuse> && static_kind<fuse> && stream_query_kind<fuse> && lookup_kind<fuse>);

@@ -78,17 +78,15 @@ class growing {
     return refused_ || detail::with_slots(width_, [&](auto engine) { return engine.may_contain(state_, digest); });
   }
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), given{digests.data()});
+    return insert_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), given{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  template <class Next>
-  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept;
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept;
+  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Whether keys can be erased: an error that says why not. erase itself refuses by false.
   [[nodiscard]] result<void> check_erase() const noexcept;
@@ -151,13 +149,6 @@ class growing {
                                      const memory_hooks* hooks = nullptr) noexcept;
 
  private:
-  // Digests that are there already.
-  struct given {
-    const std::uint64_t* digests;
-    const std::uint64_t* operator()(std::size_t first, std::size_t /*count*/, std::uint64_t* /*room*/) const noexcept {
-      return digests + first;
-    }
-  };
   template <class Engine>
   using stored = growing_stored<typename Engine::slots>;
 
@@ -242,14 +233,13 @@ inline insert_result growing::insert(std::uint64_t digest) noexcept {
   });
 }
 
-template <class Next>
-std::uint64_t growing::insert_stream(std::size_t count, Next&& next) noexcept {
+inline std::uint64_t growing::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
   constexpr std::size_t group = 64;
   std::array<std::uint64_t, group> room;
   std::uint64_t inserted = 0;
   for (std::size_t first = 0; first < count; first += group) {
     const std::size_t size = std::min(group, count - first);
-    const std::uint64_t* digests = next(first, size, room.data());
+    const std::uint64_t* digests = feed(first, size, room.data());
     detail::with_slots(width_, [&](auto engine) {
       for (std::size_t i = 0; i < size; ++i) engine.prefetch(state_, digests[i]);
     });
@@ -258,12 +248,12 @@ std::uint64_t growing::insert_stream(std::size_t count, Next&& next) noexcept {
   return inserted;
 }
 
-template <class Next>
-void growing::may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
+inline void growing::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                        std::span<std::uint64_t> mask) const noexcept {
   detail::with_slots(width_, [&](auto engine) {
     using slots = typename decltype(engine)::slots;
-    kernels::growing_contains_batch_with<slots>(active_isa(), state_.pages.view(), count, kernels::digest_feed(next),
-                                                mask.data(), engine.beyond());
+    active_kernels<kernels::growing_kernels<slots>>().contains_batch(state_.pages.view(), count, feed, mask.data(),
+                                                                     engine.beyond());
   });
   if (!refused_) return;
   for (std::size_t i = 0; i < count; ++i) mask[i / 64] |= std::uint64_t{1} << (i % 64);

@@ -64,19 +64,18 @@ class ribbon {
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
 #if defined(BLOOMERY_X86) && defined(BLOOMERY_COMPILED_FOR)
     if (geometry_.widest() <= 8) return kernels::avx2::ribbon_ask_inline<1>(view_, digest);
-    return functions_.one(view_, digest);
+    return functions_->contains(view_, digest);
 #else
-    return functions_.one(view_, digest);
+    return functions_->contains(view_, digest);
 #endif
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), kernels::ready_digests{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_query_kind in kinds/concept.hpp.
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
-    functions_.many(view_, count, kernels::digest_feed(next), mask.data());
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept {
+    functions_->contains_batch(view_, count, feed, mask.data());
   }
   // Look-ups for which the number of columns is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
@@ -90,7 +89,7 @@ class ribbon {
     if (geometry_.widest() <= 24) return f(asks_eights(std::integral_constant<unsigned, 3>{}));
     return f(asks_eights(std::integral_constant<unsigned, 4>{}));
 #else
-    return f([one = functions_.one, view = view_](std::uint64_t digest) { return one(view, digest); });
+    return f([one = functions_->contains, view = view_](std::uint64_t digest) { return one(view, digest); });
 #endif
   }
 
@@ -144,7 +143,7 @@ class ribbon {
 
   bit_store store_;
   kernels::ribbon_view view_{};
-  kernels::ribbon_functions functions_ = kernels::ribbon_functions::of(isa::scalar, 1);
+  const kernels::ribbon_kernels* functions_ = &kernels::ribbon_kernels::for_isa(isa::scalar, 1);
   ribbon_geometry geometry_{};
   std::uint64_t keys_ = 0;
   double fpr_ = 0;
@@ -223,7 +222,7 @@ inline void ribbon::set(const stored_shape& shape, bit_store store) noexcept {
   keys_ = shape.keys;
   fpr_ = shape.fpr;
   store_ = std::move(store);
-  functions_ = kernels::ribbon_functions::of(active_isa(), geometry_.widest());
+  functions_ = &kernels::ribbon_kernels::for_isa(active_isa(), geometry_.widest());
   view_ = detail::ribbon_view_of(geometry_, std::as_const(store_).data());
 }
 

@@ -73,18 +73,16 @@ class window {
 
   // How many of the digests were surely not in the window.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), given{digests.data()});
+    return insert_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
-    may_contain_stream(digests.size(), given{digests.data()}, mask);
+    may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  template <class Next>
-  std::uint64_t insert_stream(std::size_t count, Next&& next) noexcept;
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::span<std::uint64_t> mask) const noexcept {
-    engine_.may_contain_stream(count, next, mask.data(), now());
+  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept {
+    engine_.may_contain_stream(count, feed, mask.data(), now());
   }
 
   void clear() noexcept {
@@ -135,13 +133,6 @@ class window {
   }
 
  private:
-  struct given {
-    const std::uint64_t* digests;
-    const std::uint64_t* operator()(std::size_t first, std::size_t /*count*/, std::uint64_t* /*room*/) const noexcept {
-      return digests + first;
-    }
-  };
-
   // Where nothing depends on the time, nobody asks for it.
   [[nodiscard]] std::uint64_t now() const noexcept { return engine_.geometry().tick_ns == 0 ? 0 : now_ns(clock_); }
   static std::string_view layout_name(unsigned slots) noexcept {
@@ -202,14 +193,13 @@ inline result<window> window::clone() const noexcept {
   return copy;
 }
 
-template <class Next>
-std::uint64_t window::insert_stream(std::size_t count, Next&& next) noexcept {
+inline std::uint64_t window::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
   constexpr std::size_t group = 64;
   std::array<std::uint64_t, group> room;
   std::uint64_t inserted = 0;
   for (std::size_t first = 0; first < count; first += group) {
     const std::size_t size = std::min(group, count - first);
-    const std::uint64_t* digests = next(first, size, room.data());
+    const std::uint64_t* digests = feed(first, size, room.data());
     engine_.prefetch(digests, size);
     inserted += engine_.insert(digests, size, now());
   }

@@ -331,7 +331,7 @@ template <dynamic_kind K, hash_function H>
 template <class Key>
 std::span<const std::uint64_t> adaptive<K, H>::digests_of(std::span<const Key> keys,
                                                           group_digests& room) const noexcept {
-  const kernels::digest_source<H, Key> source{hash(), keys};
+  const key_digests<H, Key> source{hash(), keys};
   for (std::size_t first = 0; first < keys.size(); first += 64) {
     source(first, std::min<std::size_t>(64, keys.size() - first), room.data() + first);
   }

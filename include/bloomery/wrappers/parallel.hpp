@@ -93,9 +93,10 @@ void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Parti
   for (unsigned part = 0; part < self.size(); ++part) {
     ends[part] = sorted.list(round, self.index(), part) + sorted_digests::head;
   }
-  const kernels::digest_source<H, Key> source{into.hash(), keys};
+  const key_digests<H, Key> source{into.hash(), keys};
   const std::uint64_t limit = last_of_first(partition);
-  const isa level = active_isa();
+  const digest_feed feed(source);
+  const auto& split = active_kernels<kernels::split_kernels>();
   std::array<std::uint64_t, 64> room;
   for (std::size_t first = 0; first < keys.size(); first += room.size()) {
     const std::size_t size = keys.size() - first < room.size() ? keys.size() - first : room.size();
@@ -103,7 +104,7 @@ void sort_share(const filter<K, H>& into, std::span<const Key> keys, const Parti
       // Half of the 64 digests go to either list; a little more, 64 ahead.
       for (unsigned part = 0; part < 2; ++part) claim_lines(ends[part] + room.size(), 6);
       kernels::digest_lists both{ends[0], ends[1]};
-      kernels::split_digests(source, first, size, limit, both, level);
+      split.split(feed, first, size, limit, both);
       ends[0] = both.low;
       ends[1] = both.high;
     } else {

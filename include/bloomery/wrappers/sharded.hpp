@@ -312,7 +312,7 @@ void sharded<K, H>::run_groups(std::span<const Key> keys, F& f) const noexcept {
     if constexpr (sizeof(Digest) == 16) {
       for (std::size_t i = 0; i < size; ++i) made[i] = digest128_of(hash_, keys[first + i]);
     } else {
-      const kernels::digest_source<H, Key> source{hash_, keys};
+      const key_digests<H, Key> source{hash_, keys};
       for (std::size_t i = 0; i < size; i += 64) {
         const std::size_t some = std::min<std::size_t>(64, size - i);
         const std::uint64_t* digests = source(first + i, some, made.data() + i);

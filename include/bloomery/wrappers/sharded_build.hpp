@@ -3,7 +3,7 @@
 
 #include <algorithm>
 #include <bloomery/core/buffer.hpp>
-#include <bloomery/hash/vector/digest_batch.hpp>
+#include <bloomery/hash/key_digests.hpp>
 #include <bloomery/native/shard.hpp>
 #include <span>
 #include <utility>
@@ -22,7 +22,7 @@ struct cut_digests {
     auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", hooks);
     if (!memory) return fail(memory.error());
     const std::span digests(reinterpret_cast<std::uint64_t*>(memory->data()), keys.size());
-    const kernels::digest_source<H, Key> source{hash, keys};
+    const key_digests<H, Key> source{hash, keys};
     for (std::size_t first = 0; first < keys.size(); first += 64) {
       const std::size_t some = std::min<std::size_t>(64, keys.size() - first);
       const std::uint64_t* made = source(first, some, digests.data() + first);

@@ -6,7 +6,7 @@
 
 #ifdef BLOOMERY_AES
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2 {
 
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
@@ -29,6 +29,6 @@ BLOOMERY_INLINE __m256i aes2_four_integers(const std::uint64_t* keys, const aes2
 
 #undef BLOOMERY_INLINE
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2
 
 #endif

@@ -6,7 +6,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2 {
 
 // `flip` is mum::flip plus the seed, in every lane.
 BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline __m256i mum_four_integers(__m256i keys, __m256i flip) {
@@ -16,6 +16,6 @@ BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline __m256i mum_four_integers(__m256
   return _mm256_xor_si256(x, _mm256_srli_epi64(x, 32));
 }
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2
 
 #endif

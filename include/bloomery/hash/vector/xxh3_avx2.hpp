@@ -8,22 +8,14 @@
 
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/vector_avx2.hpp>
-#include <bloomery/hash/xxh3.hpp>
+#include <bloomery/hash/vector_hashes.hpp>
 #include <span>
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2 {
 
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
-
-// A key's bytes. Not a span: an array of spans is zeroed when it is made, which costs as much as hashing.
-struct byte_key {
-  const std::byte* first;
-  std::size_t count;
-  [[nodiscard]] const std::byte* data() const noexcept { return first; }
-  [[nodiscard]] std::size_t size() const noexcept { return count; }
-};
 
 // Where the lanes of four vectors are summed up, one vector to a lane.
 BLOOMERY_INLINE __m256i sums(__m256i a, __m256i b, __m256i c, __m256i d) {
@@ -167,6 +159,6 @@ BLOOMERY_INLINE __m256i xxh3_four_keys(const xxh3& hash, const xxh3_short& parts
 
 #undef BLOOMERY_INLINE
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2
 
 #endif

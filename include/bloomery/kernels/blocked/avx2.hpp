@@ -6,13 +6,13 @@
 #pragma once
 
 #include <bloomery/core/vector_avx2.hpp>
-#include <bloomery/hash/vector/digest_batch.hpp>
+#include <bloomery/hash/vector/digests4_avx2.hpp>
 #include <bloomery/kernels/blocked.hpp>
 #include <cstring>
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2 {
 
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX2
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
@@ -134,7 +134,7 @@ BLOOMERY_INLINE bool covers(split32 /*layout*/, case_tag<Case> /*case*/, const s
 
 // Packing keeps zero zero and anything else something else, so that each vector ends as 32 bits in either half of a
 // register.
-BLOOMERY_INLINE __m256i two(__m256i a, __m256i b) { return _mm256_packs_epi32(a, b); }
+BLOOMERY_INLINE __m256i pack2(__m256i a, __m256i b) { return _mm256_packs_epi32(a, b); }
 BLOOMERY_INLINE __m256i pack4(__m256i ab, __m256i cd) { return _mm256_packs_epi16(ab, cd); }
 // All ones in lane i when the i-th of the eight is zero.
 BLOOMERY_INLINE __m256i zero_lanes(__m256i abcd, __m256i efgh) {
@@ -171,6 +171,6 @@ struct present_counter {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2
 
 #endif

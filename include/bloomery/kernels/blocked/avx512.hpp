@@ -13,7 +13,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::avx512 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx512 {
 
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX512
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX512 BLOOMERY_ALWAYS_INLINE inline
@@ -21,6 +21,7 @@ namespace bloomery::inline BLOOMERY_ABI::kernels::avx512 {
 using avx2::can_hash4;
 using avx2::fetch_four;
 using avx2::prepare_four;
+using avx2::vector_source;
 
 BLOOMERY_INLINE __m512i load(const void* from) { return _mm512_loadu_si512(from); }
 BLOOMERY_INLINE void store(void* to, __m512i value) { _mm512_storeu_si512(to, value); }
@@ -84,7 +85,7 @@ BLOOMERY_INLINE __mmask8 put_bits(split64 /*layout*/, case_tag<Case> which, std:
 
 BLOOMERY_INLINE bool one_present(__mmask8 missing) { return missing == 0; }
 
-BLOOMERY_INLINE unsigned two(__mmask8 a, __mmask8 b) { return unsigned{a == 0} | unsigned{b == 0} << 1U; }
+BLOOMERY_INLINE unsigned pack2(__mmask8 a, __mmask8 b) { return unsigned{a == 0} | unsigned{b == 0} << 1U; }
 BLOOMERY_INLINE unsigned pack4(unsigned ab, unsigned cd) { return ab | cd << 2U; }
 BLOOMERY_INLINE unsigned contains_mask8(unsigned abcd, unsigned efgh) { return abcd | efgh << 4U; }
 
@@ -93,6 +94,6 @@ BLOOMERY_INLINE unsigned contains_mask8(unsigned abcd, unsigned efgh) { return a
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx512
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx512
 
 #endif

@@ -11,7 +11,7 @@
 
 #ifdef BLOOMERY_NEON
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::neon {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::neon {
 
 #define BLOOMERY_TARGET
 #define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
@@ -72,7 +72,7 @@ BLOOMERY_INLINE bool one_present(vector missing) { return vmaxvq_u32(vreinterpre
 
 // Maxima of pairs, twice: one lane is left of each vector, zero where the vector is.
 alignas(16) inline constexpr std::array<std::uint32_t, 8> places = {1, 2, 4, 8, 16, 32, 64, 128};
-BLOOMERY_INLINE uint32x4_t two(vector a, vector b) {
+BLOOMERY_INLINE uint32x4_t pack2(vector a, vector b) {
   return vpmaxq_u32(vreinterpretq_u32_u64(a), vreinterpretq_u32_u64(b));
 }
 BLOOMERY_INLINE uint32x4_t pack4(uint32x4_t ab, uint32x4_t cd) { return vpmaxq_u32(ab, cd); }
@@ -88,6 +88,6 @@ BLOOMERY_INLINE unsigned contains_mask8(uint32x4_t abcd, uint32x4_t efgh) {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::neon
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::neon
 
 #endif

@@ -12,7 +12,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::sse2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::sse2 {
 
 #define BLOOMERY_TARGET
 #define BLOOMERY_INLINE BLOOMERY_ALWAYS_INLINE inline
@@ -70,7 +70,7 @@ BLOOMERY_INLINE bool one_present(vector missing) {
 }
 
 // Packing keeps zero zero and anything else something else: of eight vectors, four words of 16 bits each, then two bytes.
-BLOOMERY_INLINE vector two(vector a, vector b) { return _mm_packs_epi32(a, b); }
+BLOOMERY_INLINE vector pack2(vector a, vector b) { return _mm_packs_epi32(a, b); }
 BLOOMERY_INLINE vector pack4(vector ab, vector cd) { return _mm_packs_epi16(ab, cd); }
 BLOOMERY_INLINE unsigned contains_mask8(vector abcd, vector efgh) {
   const vector none = _mm_setzero_si128();
@@ -84,6 +84,6 @@ BLOOMERY_INLINE unsigned contains_mask8(vector abcd, vector efgh) {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::sse2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::sse2
 
 #endif

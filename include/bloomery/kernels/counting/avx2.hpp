@@ -9,7 +9,7 @@
 
 #ifdef BLOOMERY_X86
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::avx2 {
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2 {
 
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
@@ -81,8 +81,7 @@ struct lines_ahead {
   std::array<std::uint64_t, blocked_group> y;
   std::size_t size = 0;
 
-  template <class Next>
-  void prepare(const counting_view& view, std::size_t first, std::size_t count, const Next& next) noexcept {
+  void prepare(const counting_view& view, std::size_t first, std::size_t count, const digest_feed& next) noexcept {
     std::array<std::uint64_t, blocked_group> room;
     size = first >= count ? 0 : count - first < blocked_group ? count - first : blocked_group;
     if (size == 0) return;
@@ -95,9 +94,8 @@ struct lines_ahead {
   }
 };
 
-template <class Next>
-BLOOMERY_FOR_AVX2 void counting_contains_lines(const counting_view& view, std::size_t count, const Next& next,
-                                               std::uint64_t* mask) noexcept {
+BLOOMERY_FOR_AVX2 inline void counting_contains_lines(const counting_view& view, std::size_t count,
+                                                      const digest_feed& next, std::uint64_t* mask) noexcept {
   const line_rows rows = line_rows_for(view.hashes);
   std::array<lines_ahead, 2> groups;
   groups[0].prepare(view, 0, count, next);
@@ -112,9 +110,8 @@ BLOOMERY_FOR_AVX2 void counting_contains_lines(const counting_view& view, std::s
   }
 }
 
-template <class Next>
-BLOOMERY_FOR_AVX2 std::uint64_t counting_insert_lines(std::uint64_t* words, const counting_view& view,
-                                                      std::size_t count, const Next& next) noexcept {
+BLOOMERY_FOR_AVX2 inline std::uint64_t counting_insert_lines(std::uint64_t* words, const counting_view& view,
+                                                             std::size_t count, const digest_feed& next) noexcept {
   const line_rows rows = line_rows_for(view.hashes);
   std::array<lines_ahead, 2> groups;
   std::uint64_t inserted = 0;
@@ -129,6 +126,6 @@ BLOOMERY_FOR_AVX2 std::uint64_t counting_insert_lines(std::uint64_t* words, cons
 
 #undef BLOOMERY_INLINE
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::avx2
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2
 
 #endif

@@ -1,33 +1,25 @@
-// kernels/counting/dispatch.hpp: one choice of kernel per batch over lines of counters. AVX-512 runs what AVX2 does.
+// kernels/counting/dispatch.hpp: the kernels over lines of counters, a table for each instruction set. AVX-512 runs what
+// AVX2 does, other sets the scalar code.
 #pragma once
 
-#include <bloomery/core/cpu.hpp>
+#include <bloomery/core/dispatch.hpp>
 #include <bloomery/hash/digest_feed.hpp>
 #include <bloomery/kernels/counting.hpp>
-#include <bloomery/kernels/counting/avx2.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI::kernels {
 
-template <class Next>
-void counting_contains_lines(const counting_view& view, std::size_t count, const Next& next, std::uint64_t* mask,
-                             isa level = active_isa()) noexcept {
-  const digest_feed feed(next);
-#ifdef BLOOMERY_X86
-  if (level == isa::avx2 || level == isa::avx512) return avx2::counting_contains_lines(view, count, feed, mask);
-#endif
-  static_cast<void>(level);
-  counting_contains_lines_scalar(view, count, feed, mask);
-}
+struct counting_kernels {
+  void (*contains_lines)(const counting_view& view, std::size_t count, const digest_feed& feed,
+                         std::uint64_t* mask) noexcept;
+  // How many of the digests were surely absent before.
+  std::uint64_t (*insert_lines)(std::uint64_t* words, const counting_view& view, std::size_t count,
+                                const digest_feed& feed) noexcept;
 
-template <class Next>
-std::uint64_t counting_insert_lines(std::uint64_t* words, const counting_view& view, std::size_t count,
-                                    const Next& next, isa level = active_isa()) noexcept {
-  const digest_feed feed(next);
-#ifdef BLOOMERY_X86
-  if (level == isa::avx2 || level == isa::avx512) return avx2::counting_insert_lines(words, view, count, feed);
-#endif
-  static_cast<void>(level);
-  return counting_insert_lines_scalar(words, view, count, feed);
-}
+  BLOOMERY_API static const counting_kernels& for_isa(isa level) noexcept;
+};
 
 }  // namespace bloomery::inline BLOOMERY_ABI::kernels
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kernels/counting.cpp>
+#endif

@@ -1,66 +1,54 @@
-// kernels/cuckoo/dispatch.hpp: one choice of kernel per batch of look-ups, where AVX-512 runs what AVX2 does; and single
-// look-ups without any.
+// kernels/cuckoo/dispatch.hpp: the batches of cuckoo filters, a table for each instruction set. AVX-512 runs what AVX2
+// does, other sets the scalar code. For the bodies of the kinds, which instantiate it: a program does not include it.
 #pragma once
 
-#include <bloomery/core/cpu.hpp>
+#include <bloomery/core/dispatch.hpp>
+#include <bloomery/core/intrinsics.hpp>
 #include <bloomery/kernels/cuckoo.hpp>
 #include <bloomery/kernels/cuckoo/avx2.hpp>
 #include <bloomery/kernels/cuckoo/redis.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI::kernels {
 
-// A filter beyond this size is worth sending for its lines.
+// A filter beyond this size is worth prefetching.
 inline constexpr std::uint64_t cuckoo_far_bytes = std::uint64_t{1} << 20U;
 
 template <class Word, cuckoo_form Form, bool Whole>
-void cuckoo_contains_batch_with(isa level, const cuckoo_table<Word, Form, Whole>& table, std::size_t count,
-                                const digest_feed& next, std::uint64_t* mask) noexcept {
+struct cuckoo_kernels {
+  using table = cuckoo_table<Word, Form, Whole>;
+  void (*contains_batch)(const table& slots, std::size_t count, const digest_feed& feed, std::uint64_t* mask) noexcept;
+
+  static const cuckoo_kernels& for_isa(isa level) noexcept {
 #ifdef BLOOMERY_X86
-  if constexpr (sizeof(Word) == 8 && (Form == cuckoo_form::slots || Form == cuckoo_form::window)) {
-    if ((level == isa::avx2 || level == isa::avx512) && table.buckets <= 0xffffffffU) {
-      return avx2::cuckoo_contains_batch<Form == cuckoo_form::window, Whole>(table, cuckoo_far_bytes, count, next,
-                                                                             mask);
+    if constexpr (sizeof(Word) == 8 && (Form == cuckoo_form::slots || Form == cuckoo_form::window)) {
+      static constexpr cuckoo_kernels with_avx2{with_gathers};
+      if (level == isa::avx2 || level == isa::avx512) return with_avx2;
     }
+#endif
+    static_cast<void>(level);
+    static constexpr cuckoo_kernels plain{one_by_one};
+    return plain;
+  }
+
+ private:
+  static void one_by_one(const table& slots, std::size_t count, const digest_feed& feed, std::uint64_t* mask) noexcept {
+    cuckoo_contains_batch(slots, count, feed, mask);
+  }
+#ifdef BLOOMERY_X86
+  // The products of the vectors are of 32 bits.
+  static void with_gathers(const table& slots, std::size_t count, const digest_feed& feed,
+                           std::uint64_t* mask) noexcept {
+    if (slots.buckets > 0xffffffffU) return one_by_one(slots, count, feed, mask);
+    avx2::cuckoo_contains_batch<Form == cuckoo_form::window, Whole>(slots, cuckoo_far_bytes, count, feed, mask);
   }
 #endif
-  static_cast<void>(level);
-  cuckoo_contains_batch(table, count, next, mask);
-}
-
-// A single look-up in slots and windows within 8 bytes: one code for both, from numbers that are worked out once a filter.
-struct cuckoo_single {
-  std::uint64_t buckets = 0;
-  std::uint64_t stride = 0;
-  std::uint64_t fingerprints = 0;
-  std::uint64_t low = 0;  // 0: not for this geometry
-  std::uint64_t high = 0;
-  std::uint64_t tags = 0;
-  unsigned tag_bits = 0;
-
-  static cuckoo_single of(const cuckoo_geometry& geometry) noexcept {
-    if (geometry.form == cuckoo_form::sorted || geometry.form == cuckoo_form::redis) return {};
-    if (!geometry.is_narrow()) return {};
-    const bool window = geometry.form == cuckoo_form::window;
-    const cuckoo_table<std::uint64_t, cuckoo_form::slots> table(nullptr, geometry);
-    return {.buckets = geometry.buckets,
-            .stride = geometry.stride(),
-            .fingerprints = geometry.fingerprints(),
-            .low = table.low,
-            .high = table.high,
-            .tags = window ? std::uint64_t{1} << geometry.slot_bits : 0,
-            .tag_bits = window ? 1U : 0U};
-  }
-  [[nodiscard]] std::uint64_t lanes(const std::byte* bytes, std::uint64_t bucket) const noexcept {
-    const std::uint64_t bit = bucket * stride;
-    return load_le<std::uint64_t>(bytes + bit / 8) >> (bit % 8);
-  }
-  [[nodiscard]] bool contains(const std::byte* bytes, std::uint64_t digest) const noexcept {
-    const cuckoo_key key = cuckoo_key_of(digest, buckets, fingerprints);
-    const std::uint64_t wanted = low * (key.fingerprint << tag_bits) | tags;
-    const std::uint64_t first = lanes(bytes, key.first) ^ wanted;
-    const std::uint64_t second = lanes(bytes, key.other) ^ wanted;
-    return ((((first - low) & ~first) | ((second - low) & ~second)) & high) != 0;
-  }
 };
+
+// With the best instruction set there is.
+template <class Word, cuckoo_form Form, bool Whole>
+void cuckoo_contains_best(const cuckoo_table<Word, Form, Whole>& slots, std::size_t count, const digest_feed& feed,
+                          std::uint64_t* mask) noexcept {
+  active_kernels<cuckoo_kernels<Word, Form, Whole>>().contains_batch(slots, count, feed, mask);
+}
 
 }  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -1,11 +1,17 @@
-// kernels/fuse/dispatch.hpp: one choice of kernel per batch of look-ups. AVX-512 runs what AVX2 does, other sets the scalar
-// code.
+// kernels/fuse/dispatch.hpp: the batches of binary fuse filters, a table for each instruction set. AVX-512 runs what
+// AVX2 does, other sets the scalar code. For the bodies of the kinds, which instantiate it: a program does not include it.
 #pragma once
 
-#include <bloomery/core/cpu.hpp>
+#include <bloomery/core/dispatch.hpp>
+#include <bloomery/core/intrinsics.hpp>
 #include <bloomery/kernels/fuse.hpp>
+#include <bloomery/kernels/fuse/avx2.hpp>
 
-namespace bloomery::inline BLOOMERY_ABI::kernels::portable {
+namespace bloomery::inline BLOOMERY_ABI::kernels {
+
+inline namespace BLOOMERY_TARGET_ABI {
+
+namespace portable {
 
 #define BLOOMERY_TARGET
 #define BLOOMERY_INLINE inline
@@ -29,30 +35,33 @@ struct fuse_finder {
 #undef BLOOMERY_INLINE
 #undef BLOOMERY_TARGET
 
-}  // namespace bloomery::inline BLOOMERY_ABI::kernels::portable
+}  // namespace portable
 
-#include <bloomery/kernels/fuse/avx2.hpp>
-
-namespace bloomery::inline BLOOMERY_ABI::kernels {
-
-template <unsigned Wise>
-void fuse_find_with(isa level, const fuse_places& places, const std::uint64_t* digests,
-                    fuse_group<Wise>& group) noexcept {
-#ifdef BLOOMERY_X86
-  if (level == isa::avx2 || level == isa::avx512) return avx2::fuse_find(places, digests, group);
-#endif
-  static_cast<void>(level);
-  portable::fuse_find(places, digests, group);
-}
+}  // namespace BLOOMERY_TARGET_ABI
 
 template <class Cell, unsigned Wise>
-void fuse_contains_batch_with(isa level, const fuse_table<Cell, Wise>& table, std::size_t count,
-                              const digest_feed& next, std::uint64_t* mask) noexcept {
+struct fuse_kernels {
+  void (*contains_batch)(const fuse_table<Cell, Wise>& table, std::size_t count, const digest_feed& feed,
+                         std::uint64_t* mask) noexcept;
+  // The cells of 64 digests.
+  void (*find)(const fuse_places& places, const std::uint64_t* digests, fuse_group<Wise>& group) noexcept;
+
+  static const fuse_kernels& for_isa(isa level) noexcept {
 #ifdef BLOOMERY_X86
-  if (level == isa::avx2 || level == isa::avx512) return avx2::fuse_contains_batch(table, count, next, mask);
+    static constexpr fuse_kernels with_avx2{avx2::fuse_contains_batch, avx2::fuse_find};
+    if (level == isa::avx2 || level == isa::avx512) return with_avx2;
 #endif
-  static_cast<void>(level);
-  portable::fuse_contains_batch(table, count, next, mask);
+    static_cast<void>(level);
+    static constexpr fuse_kernels plain{portable::fuse_contains_batch, portable::fuse_find};
+    return plain;
+  }
+};
+
+// With the best instruction set there is.
+template <class Cell, unsigned Wise>
+void fuse_contains_best(const fuse_table<Cell, Wise>& table, std::size_t count, const digest_feed& feed,
+                        std::uint64_t* mask) noexcept {
+  active_kernels<fuse_kernels<Cell, Wise>>().contains_batch(table, count, feed, mask);
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -34,15 +34,15 @@ inline result<void> check_apart(std::span<const std::uint64_t> a, std::span<cons
 }
 
 // Asks a ribbon for digests where they lie, and brings those that match to the front; how many they are.
-inline std::size_t matching_first(const kernels::ribbon_view& view, const kernels::ribbon_functions& functions,
+inline std::size_t matching_first(const kernels::ribbon_view& view, const kernels::ribbon_kernels& functions,
                                   std::span<std::uint64_t> digests) noexcept {
   constexpr std::size_t group = 512;
   std::size_t kept = 0;
   for (std::size_t first = 0; first < digests.size(); first += group) {
     const std::size_t count = std::min(group, digests.size() - first);
-    const kernels::ready_digests given{digests.data() + first};
+    const digest_feed feed(digests.data() + first);
     std::array<std::uint64_t, group / 64> mask;
-    functions.many(view, count, kernels::digest_feed(given), mask.data());
+    functions.contains_batch(view, count, feed, mask.data());
     for (std::size_t word = 0; word < (count + 63) / 64; ++word) {
       for (std::uint64_t bits = mask[word]; bits != 0; bits &= bits - 1) {
         const std::size_t at = first + word * 64 + static_cast<std::size_t>(std::countr_zero(bits));
@@ -57,7 +57,7 @@ inline std::size_t matching_first(const kernels::ribbon_view& view, const kernel
 inline result<std::uint64_t> sift(const kernels::ribbon_view& view, unsigned widest, std::span<std::uint64_t> digests,
                                   worker_pool& workers) noexcept {
   constexpr std::uint64_t chunk = std::uint64_t{1} << 16U;
-  const auto functions = kernels::ribbon_functions::of(active_isa(), widest);
+  const auto& functions = kernels::ribbon_kernels::for_isa(active_isa(), widest);
   const std::uint64_t chunks = (digests.size() + chunk - 1) / chunk;
   auto buffer = aligned_buffer::make(chunks * 8, "building the filter", workers.memory());
   if (!buffer) return fail(buffer.error());

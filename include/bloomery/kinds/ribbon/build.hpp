@@ -63,8 +63,8 @@ class ribbon_band {
     fingerprints_[slot] = 0;
   }
   void solve(unsigned columns, std::uint64_t first_wide, std::uint64_t* words) const noexcept {
-    kernels::ribbon_solve_with(active_isa(), coefficients_, fingerprints_, slots_ / kernels::ribbon_width, columns,
-                               first_wide, words);
+    kernels::ribbon_kernels::for_isa(active_isa(), columns)
+        .solve(coefficients_, fingerprints_, slots_ / kernels::ribbon_width, columns, first_wide, words);
   }
 
  private:

@@ -49,9 +49,9 @@ class window_engine {
     if (schedule_.is_current(now_ns)) return kernels::window_contains_one(current_, digest);
     return kernels::window_contains_one(view(now_ns), digest);
   }
-  template <class Next>
-  void may_contain_stream(std::size_t count, Next&& next, std::uint64_t* mask, std::uint64_t now_ns) const noexcept {
-    kernels::window_functions::best().ask(view(now_ns), count, kernels::digest_feed(next), mask);
+  void may_contain_stream(std::size_t count, const digest_feed& feed, std::uint64_t* mask,
+                          std::uint64_t now_ns) const noexcept {
+    active_kernels<kernels::window_kernels>().contains_batch(view(now_ns), count, feed, mask);
   }
   void prefetch(const std::uint64_t* digests, std::size_t count) const noexcept {
     kernels::window_prefetch(current_, digests, count);
@@ -148,9 +148,9 @@ inline std::uint64_t window_engine::insert(const std::uint64_t* digests, std::si
     schedule_.prepare_insert(record(), now_ns);
     if (current_.generation != schedule_.generation) current_ = view_of(schedule_.generation);
     left = std::clamp<std::uint64_t>(left, 1, renewal_inserts_);  // a record in a file may say anything
-    const kernels::window_insert_outcome some =
-        kernels::window_functions::best().insert(bytes(), current_, digests, std::min<std::uint64_t>(count, left),
-                                                 schedule_.generation_keys - schedule_.counted);
+    const kernels::window_insert_outcome some = active_kernels<kernels::window_kernels>().insert(
+        bytes(), current_, digests, std::min<std::uint64_t>(count, left),
+        schedule_.generation_keys - schedule_.counted);
     inserted += some.inserted;
     schedule_.counted += some.counted;
     digests += some.taken;
@@ -172,7 +172,7 @@ inline std::optional<unsigned> window_engine::age(std::uint64_t digest, std::uin
   const std::uint32_t probe = kernels::window_probe(digest);
   if (seen.slots == 1) {
     const std::uint32_t live = kernels::window_live(seen.gap(kernels::window_stamp(line)));
-    const std::uint32_t hits = kernels::window_logical(kernels::portable::window_hits(line, probe), seen.base) & live;
+    const std::uint32_t hits = kernels::window_logical(kernels::window_lane_hits(line, probe), seen.base) & live;
     const std::uint32_t runs = kernels::window_runs(hits, seen.hashes);
     if (runs == 0) return {};
     return static_cast<unsigned>(std::countr_zero(runs));
@@ -181,7 +181,7 @@ inline std::optional<unsigned> window_engine::age(std::uint64_t digest, std::uin
   for (unsigned age = 0; age < seen.slots; ++age) {
     const std::byte* slot = line + (seen.generation % seen.slots + seen.slots - age) % seen.slots * 64;
     if (kernels::window_stamp(slot) != seen.generation_before(age)) continue;
-    if ((kernels::portable::window_hits(slot, probe) & wanted) == wanted) return age;
+    if ((kernels::window_lane_hits(slot, probe) & wanted) == wanted) return age;
   }
   return {};
 }

@@ -1,7 +1,8 @@
 // Takes the place of the library's header of this name: SIMDe's functions instead of the compiler's, so that the kernels
-// of all instruction sets run on any processor. Functions are compiled for no set in particular, and not inlined, because
-// each of SIMDe's is a page of code.
+// of all instruction sets run on any processor.
 #pragma once
+
+#include <bloomery/core/target.hpp>
 
 #define SIMDE_ENABLE_NATIVE_ALIASES
 #include <simde/arm/neon.h>
@@ -14,10 +15,3 @@ inline int testz_of_all_bits(__m256i a, __m256i b) {
 }
 #undef _mm256_testz_si256
 #define _mm256_testz_si256(a, b) testz_of_all_bits(a, b)
-
-#define BLOOMERY_ALWAYS_INLINE
-#define BLOOMERY_X86 1
-#define BLOOMERY_NEON 1
-#define BLOOMERY_FOR_AVX2
-#define BLOOMERY_FOR_AVX512
-#define BLOOMERY_OPAQUE(vector) static_cast<void>(0)

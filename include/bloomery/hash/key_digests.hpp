@@ -1,0 +1,83 @@
+// hash/key_digests.hpp: the digests of many keys of one type, made as a batch needs them.
+//
+//     const key_digests<xxh3, std::uint64_t> source{hash, keys};
+//     kind.may_contain_stream(keys.size(), digest_feed(source), mask);
+//
+// Each digest is what digest_of(hash, key) gives. Integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed several at
+// once (hash/vector_hashes.hpp); any other pair of hash and key type one by one.
+#pragma once
+
+#include <array>
+#include <bloomery/hash/digest_feed.hpp>
+#include <bloomery/hash/key.hpp>
+#include <bloomery/hash/vector_hashes.hpp>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+namespace bloomery::inline BLOOMERY_ABI {
+
+template <class Key>
+inline constexpr bool is_byte_key = (detail::text_key<Key> || detail::byte_range_key<Key>)&&!detail::funnel_key<Key>;
+
+namespace detail {
+
+template <class H, class Key>
+constexpr inlined_hash inlined_hash_of() noexcept {
+  if constexpr (std::is_same_v<Key, std::uint64_t>) {
+    if constexpr (std::is_same_v<H, xxh3>) return inlined_hash::xxh3_integers;
+    if constexpr (std::is_same_v<H, mum>) return inlined_hash::mum_integers;
+    if constexpr (std::is_same_v<H, aes2>) return inlined_hash::aes2_integers;
+  } else if constexpr (std::is_same_v<H, xxh3>) {
+    if constexpr (std::is_same_v<Key, std::string_view>) return inlined_hash::xxh3_views;
+    if constexpr (std::is_same_v<Key, std::string>) return inlined_hash::xxh3_strings;
+  }
+  return inlined_hash::none;
+}
+
+// How many keys ahead their bytes are prefetched.
+inline constexpr std::size_t keys_ahead = 32;
+
+}  // namespace detail
+
+template <class H, class Key>
+struct key_digests {
+  static constexpr inlined_hash inlined = detail::inlined_hash_of<H, Key>();
+
+  const H& hash;
+  std::span<const Key> keys;
+
+  // See digest_feed: `count` is at most 64.
+  const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* buffer) const noexcept {
+    if constexpr (inlined == inlined_hash::xxh3_integers) {
+      active_kernels<vector_hashes>().xxh3_integers(hash, keys.data() + first, count, buffer);
+    } else if constexpr (inlined == inlined_hash::mum_integers) {
+      active_kernels<vector_hashes>().mum_integers(hash, keys.data() + first, count, buffer);
+    } else if constexpr (inlined == inlined_hash::aes2_integers) {
+      active_kernels<vector_hashes>().aes2_integers(hash, keys.data() + first, count, buffer);
+    } else if constexpr (std::is_same_v<H, xxh3> && is_byte_key<Key>) {
+      hash_bytes(first, count, buffer);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) buffer[i] = digest_of(hash, keys[first + i]);
+    }
+    return buffer;
+  }
+
+ private:
+  void hash_bytes(std::size_t first, std::size_t count, std::uint64_t* buffer) const noexcept {
+    std::array<byte_key, 64> bytes;
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto key = detail::key_bytes(keys[first + i]);
+      bytes[i] = {key.data(), key.size()};
+      // Short keys are so dense that the processor's own prefetch is as good.
+      if (key.size() > 16 && first + i + detail::keys_ahead < keys.size()) {
+        const auto later = detail::key_bytes(keys[first + i + detail::keys_ahead]);
+        __builtin_prefetch(later.data() + later.size());
+      }
+    }
+    active_kernels<vector_hashes>().xxh3_bytes(hash, bytes.data(), count, buffer);
+  }
+};
+
+}  // namespace bloomery::inline BLOOMERY_ABI
