@@ -63,19 +63,11 @@ static_assert(detail::exclusion_matches_concepts(kind_list{}), "kinds that take 
 static_assert(detail::loss_matches_concepts(kind_list{}), "a kind that may lose keys tells how many");
 
 // The kind with this name or id, or nullptr.
-inline const kind_info* find_kind(std::string_view name) noexcept {
-  const kind_info* found = nullptr;
-  for_each_type(kind_list{}, [&](auto tag) {
-    if (decltype(tag)::type::info.name == name) found = &decltype(tag)::type::info;
-  });
-  return found;
-}
-inline const kind_info* find_kind(std::uint32_t id) noexcept {
-  const kind_info* found = nullptr;
-  for_each_type(kind_list{}, [&](auto tag) {
-    if (decltype(tag)::type::info.id == id) found = &decltype(tag)::type::info;
-  });
-  return found;
-}
+BLOOMERY_API const kind_info* find_kind(std::string_view name) noexcept;
+BLOOMERY_API const kind_info* find_kind(std::uint32_t id) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds.cpp>
+#endif

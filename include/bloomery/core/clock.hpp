@@ -21,12 +21,10 @@ struct clock_hook {
 };
 
 // Of the hook, or of the system where there is none.
-inline std::uint64_t now_ns(const clock_hook* clock) noexcept {
-  if (clock != nullptr) return clock->now_ns(clock->context);
-  // Not <chrono>, which takes a program longer to read than most of this library.
-  std::timespec at{};
-  if (std::timespec_get(&at, TIME_UTC) != TIME_UTC || at.tv_sec < 0) return 0;
-  return static_cast<std::uint64_t>(at.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(at.tv_nsec);
-}
+BLOOMERY_API std::uint64_t now_ns(const clock_hook* clock) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/core/clock.cpp>
+#endif

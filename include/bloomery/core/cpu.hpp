@@ -24,41 +24,17 @@ inline constexpr std::string_view isa_name(isa level) noexcept {
 
 // Whether this processor, and its operating system, can run a set. For avx2 that is AVX2, BMI2 and AES, which
 // came together. For avx512 it is these and F, VL, DQ and BW: all processors with AVX-512 since 2017 but for the Xeon Phi.
-inline bool has_isa(isa level) noexcept {
-#if defined(__x86_64__)
-  if (level == isa::sse2) return true;
-  if (level == isa::avx2) {
-    return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("aes");
-  }
-  if (level == isa::avx512) {
-    return has_isa(isa::avx2) && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
-           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw");
-  }
-#elif defined(__aarch64__) && __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
-  if (level == isa::neon) return true;
-#endif
-  return level == isa::scalar;
-}
+BLOOMERY_API bool has_isa(isa level) noexcept;
 
-inline isa best_isa() noexcept {
-  isa best = isa::scalar;
-  for (const isa level : all_isas) {
-    if (has_isa(level)) best = level;
-  }
-  return best;
-}
+BLOOMERY_API isa best_isa() noexcept;
 
 // What a wish for a set leads to; no wish is a null pointer.
-inline isa choose_isa(const char* wish) noexcept {
-  for (const isa level : all_isas) {
-    if (wish != nullptr && isa_name(level) == wish && has_isa(level)) return level;
-  }
-  return best_isa();
-}
+BLOOMERY_API isa choose_isa(const char* wish) noexcept;
 
-inline isa active_isa() noexcept {
-  static const isa chosen = choose_isa(std::getenv("BLOOMERY_ISA"));
-  return chosen;
-}
+BLOOMERY_API isa active_isa() noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/core/cpu.cpp>
+#endif

@@ -37,13 +37,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 inline constexpr unsigned most_threads = 256;
 
 // As many as the machine has processors.
-inline unsigned machine_threads() noexcept {
-#ifdef BLOOMERY_HAS_THREADS
-  const long online = ::sysconf(_SC_NPROCESSORS_ONLN);
-  if (online > 1) return online < long{most_threads} ? static_cast<unsigned>(online) : most_threads;
-#endif
-  return 1;
-}
+BLOOMERY_API unsigned machine_threads() noexcept;
 
 // What the members of a team share.
 class team_state {
@@ -151,3 +145,7 @@ void run_tasks(unsigned threads, std::uint64_t tasks, Work&& work) noexcept {
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/core/threads.cpp>
+#endif

@@ -320,12 +320,8 @@ result<void> check_digest_width(unsigned digest_bits) noexcept {
 }
 
 // A narrower hash than the digests serves as long as it has the bits that this many keys at this rate need.
-inline result<void> check_hash_bits(const hash_info& hash, std::uint64_t keys, double fpr,
-                                    unsigned digest_bits) noexcept {
-  const unsigned needed = sizing::hash_bits_needed(keys, fpr);
-  if (hash.bits >= digest_bits || hash.bits >= needed) return {};
-  return fail(errc::not_enough_hash_bits, hash.name, {keys, needed, hash.bits});
-}
+BLOOMERY_API result<void> check_hash_bits(const hash_info& hash, std::uint64_t keys, double fpr,
+                                          unsigned digest_bits) noexcept;
 
 // The positions of the set bits of a mask, as a selection vector: how many, with the indexes in `selection`.
 inline std::size_t selection_of(std::span<const std::uint64_t> mask, std::size_t answers,
@@ -360,3 +356,7 @@ std::size_t may_contain_select(const K& filter, std::span<const std::uint64_t> d
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds/concept.cpp>
+#endif

@@ -27,9 +27,7 @@ constexpr std::uint64_t chunk_count(std::uint64_t stored_bytes) noexcept {
 // Zero bytes between the stored payload and the table.
 constexpr std::uint64_t padding_bytes(std::uint64_t stored_bytes) noexcept { return (8 - stored_bytes % 8) % 8; }
 
-inline std::uint64_t chunk_checksum(std::uint64_t index, std::span<const std::byte> chunk) noexcept {
-  return xxh3{.seed = index}(chunk.data(), chunk.size());
-}
+BLOOMERY_API std::uint64_t chunk_checksum(std::uint64_t index, std::span<const std::byte> chunk) noexcept;
 
 // The bytes of chunk `index`; the last one may be short.
 inline std::span<const std::byte> chunk_at(std::span<const std::byte> stored, std::uint64_t index) noexcept {
@@ -38,18 +36,14 @@ inline std::span<const std::byte> chunk_at(std::span<const std::byte> stored, st
   return stored.subspan(first, left < chunk_bytes ? left : chunk_bytes);
 }
 
-inline failure chunk_damaged(std::uint64_t payload_offset, std::uint64_t stored_bytes, std::uint64_t index) noexcept {
-  const std::uint64_t first = index * chunk_bytes;
-  const std::uint64_t end = stored_bytes - first < chunk_bytes ? stored_bytes : first + chunk_bytes;
-  return fail(errc::chunk_damaged, {}, {index, payload_offset + first, payload_offset + end - 1});
-}
+BLOOMERY_API failure chunk_damaged(std::uint64_t payload_offset, std::uint64_t stored_bytes,
+                                   std::uint64_t index) noexcept;
 
 // Padding that is not zero counts as damage of the last chunk, whose neighbour it is.
-inline bool all_zero(std::span<const std::byte> bytes) noexcept {
-  for (const std::byte b : bytes) {
-    if (b != std::byte{0}) return false;
-  }
-  return true;
-}
+BLOOMERY_API bool all_zero(std::span<const std::byte> bytes) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/native/chunks.cpp>
+#endif

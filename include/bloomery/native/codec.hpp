@@ -57,9 +57,7 @@ inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec
 }  // namespace detail
 
 // `entry` must live as long as the program. Ids that the file format does not know are ignored.
-inline void register_codec(const codec& entry) noexcept {
-  if (entry.id < detail::codec_table.size()) detail::codec_table[entry.id].store(&entry, std::memory_order_release);
-}
+BLOOMERY_API void register_codec(const codec& entry) noexcept;
 
 // "none", "zstd", "gzip", "rans", or "?".
 inline constexpr std::string_view codec_name(std::uint32_t id) noexcept {
@@ -67,28 +65,14 @@ inline constexpr std::string_view codec_name(std::uint32_t id) noexcept {
 }
 
 // The id of a name, as given to --compress; linked or not.
-inline result<std::uint32_t> codec_id(std::string_view name) noexcept {
-  for (std::uint32_t id = 0; id < detail::codec_names.size(); ++id) {
-    if (detail::codec_names[id] == name) return id;
-  }
-  return fail(errc::unknown_codec, name);
-}
+BLOOMERY_API result<std::uint32_t> codec_id(std::string_view name) noexcept;
 
 // The registered codec; codec_none is none.
-inline result<const codec*> find_codec(std::uint32_t id) noexcept {
-  if (id == codec_none || id >= detail::codec_table.size()) {
-    std::array<char, 16> text{};
-    std::snprintf(text.data(), text.size(), "%u", static_cast<unsigned>(id));
-    return fail(errc::unknown_codec, text.data());
-  }
-  const codec* found = detail::codec_table[id].load(std::memory_order_acquire);
-  if (found == nullptr) return fail(errc::not_linked, codec_name(id));
-  return found;
-}
-inline result<const codec*> find_codec(std::string_view name) noexcept {
-  const auto id = codec_id(name);
-  if (!id) return fail(id.error());
-  return find_codec(*id);
-}
+BLOOMERY_API result<const codec*> find_codec(std::uint32_t id) noexcept;
+BLOOMERY_API result<const codec*> find_codec(std::string_view name) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/native/codec.cpp>
+#endif

@@ -52,30 +52,12 @@ struct shard_label {
   [[nodiscard]] const char* c_str() const noexcept { return text.data(); }
 };
 
-inline result<void> check_shards(std::uint64_t count) noexcept {
-  if (count >= 1 && count <= max_shards) return {};
-  return fail(errc::bad_shards, {}, {count, max_shards});
-}
+BLOOMERY_API result<void> check_shards(std::uint64_t count) noexcept;
 
 // Keys that one of so many shards is made for when all together hold `keys`.
-inline std::uint64_t shard_keys(std::uint64_t keys, unsigned count) noexcept {
-  if (count <= 1) return keys;
-  constexpr double chance = 1e-6;
-  const double mean = static_cast<double>(keys) / count;
-  const double log_chance = std::log(count / chance);
-  const double more = log_chance / 3 + std::sqrt(log_chance * log_chance / 9 + 2 * mean * log_chance);
-  const double most = std::ceil(mean + more);
-  return most < static_cast<double>(keys) ? static_cast<std::uint64_t>(most) : keys;
-}
+BLOOMERY_API std::uint64_t shard_keys(std::uint64_t keys, unsigned count) noexcept;
 
-inline filter_params shard_params(const filter_params& all, unsigned count) noexcept {
-  filter_params one = all;
-  if (all.keys) one.keys = shard_keys(*all.keys, count);
-  if (all.excluded_keys) one.excluded_keys = shard_keys(*all.excluded_keys, count);
-  if (all.bits) one.bits = *all.bits / count;
-  if (all.memory_bytes) one.memory_bytes = *all.memory_bytes / count;
-  return one;
-}
+BLOOMERY_API filter_params shard_params(const filter_params& all, unsigned count) noexcept;
 
 // Digests of a group, put in the order of their shards.
 template <class Digest>
@@ -130,22 +112,12 @@ struct dealt_digests {
 };
 
 // Digests into the order of their shards, in place: those of one shard in any order.
-inline dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept {
-  dealt_digests<std::uint64_t> dealt;
-  dealt.count(digests, shards);
-  auto next = dealt.ends;
-  for (unsigned shard = 0; shard < shards; ++shard) {
-    while (next[shard] < dealt.ends[shard + std::size_t{1}]) {
-      // Whatever lies here goes to its place, until something comes that belongs here.
-      std::uint64_t& here = digests[next[shard]];
-      const unsigned of = shard_of(here, shards);
-      if (of != shard) std::swap(here, digests[next[of]]);
-      ++next[of];
-    }
-  }
-  return dealt;
-}
+BLOOMERY_API dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept;
 
 }  // namespace detail
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/native/shard.cpp>
+#endif

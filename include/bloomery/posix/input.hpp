@@ -20,12 +20,7 @@ inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::ma
 
 namespace detail {
 
-inline failure over_limit(std::uint64_t limit) noexcept {
-  std::array<char, 80> text{};
-  std::snprintf(text.data(), text.size(), "needs more memory than the limit of %llu bytes allows",
-                static_cast<unsigned long long>(limit));
-  return fail(errc::unsupported, text.data());
-}
+BLOOMERY_API failure over_limit(std::uint64_t limit) noexcept;
 
 }  // namespace detail
 
@@ -145,12 +140,11 @@ result<file_bytes> read_open_file(const input_file& file, const memory_hooks* me
 }  // namespace detail
 
 // The whole of any file, pipe or device.
-inline result<file_bytes> read_file(const char* path, const memory_hooks* memory = nullptr,
-                                    std::uint64_t max_bytes = no_limit) noexcept {
-  const auto file = input_file::open(path);
-  if (!file) return fail(file.error());
-  return detail::read_open_file(*file, memory, max_bytes,
-                                [](std::span<const std::byte>) -> result<std::uint64_t> { return no_limit; });
-}
+BLOOMERY_API result<file_bytes> read_file(const char* path, const memory_hooks* memory = nullptr,
+                                          std::uint64_t max_bytes = no_limit) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/posix/input.cpp>
+#endif

@@ -39,52 +39,16 @@ struct path_text {
 };
 
 // Follows symbolic links of the last component, also to a file that does not exist yet.
-inline result<void> follow_links(path_text& path) noexcept {
-  constexpr int max_links = 40;
-  for (int links = 0; links < max_links; ++links) {
-    std::array<char, PATH_MAX> to{};
-    const ssize_t size = ::readlink(path.c_str(), to.data(), to.size());
-    if (size < 0) return {};  // not a link, or not there; the next call on it says which
-    const std::string_view next(to.data(), static_cast<std::size_t>(size));
-    path_text joined;
-    const bool fits = (next.starts_with('/') || joined.append(path.folder())) && joined.append(next);
-    if (!fits) return fail_errno("cannot create", ENAMETOOLONG);
-    path = joined;
-  }
-  return fail_errno("cannot create", ELOOP);
-}
+BLOOMERY_API result<void> follow_links(path_text& path) noexcept;
 
 // Hard to guess and different for every call; the exclusive creation is what makes it unique.
-inline std::uint64_t temporary_number() noexcept {
-  static std::atomic<std::uint64_t> calls{0};
-  std::timespec now{};
-  std::timespec_get(&now, TIME_UTC);
-  std::uint64_t number = mix64(static_cast<std::uint64_t>(now.tv_sec) * 1000000007ULL);
-  number = mix64(number ^ static_cast<std::uint64_t>(now.tv_nsec));
-  number = mix64(number ^ static_cast<std::uint64_t>(::getpid()));
-  return mix64(number ^ calls.fetch_add(1, std::memory_order_relaxed));
-}
+BLOOMERY_API std::uint64_t temporary_number() noexcept;
 
 // A rename that fails with EEXIST instead of replacing.
-inline int rename_new(const char* from, const char* to) noexcept {
-#ifdef RENAME_NOREPLACE
-  if (::renameat2(AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0) return 0;
-  if (errno != EINVAL && errno != ENOSYS) return -1;
-#endif
-  if (::link(from, to) != 0) return -1;
-  ::unlink(from);
-  return 0;
-}
+BLOOMERY_API int rename_new(const char* from, const char* to) noexcept;
 
 // Both files change their names, at once. -1 with errno EINVAL or ENOSYS where the system cannot.
-inline int exchange_names([[maybe_unused]] const char* one, [[maybe_unused]] const char* other) noexcept {
-#ifdef RENAME_EXCHANGE
-  return ::renameat2(AT_FDCWD, one, AT_FDCWD, other, RENAME_EXCHANGE);
-#else
-  errno = ENOSYS;
-  return -1;
-#endif
-}
+BLOOMERY_API int exchange_names([[maybe_unused]] const char* one, [[maybe_unused]] const char* other) noexcept;
 
 // The folder of a file that is to be renamed. A rename survives a power failure only once its folder is written. It is
 // opened before the rename, because after it nothing may fail that need not; a folder that may not be read cannot be
@@ -117,3 +81,7 @@ class folder_sync {
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::detail
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/posix/names.cpp>
+#endif

@@ -25,15 +25,7 @@ inline const char* error_words(int /*status*/, const char* buffer) noexcept { re
 inline const char* error_words(const char* words, const char* /*buffer*/) noexcept { return words; }
 
 // "cannot open: No such file or directory"
-inline failure fail_errno(std::string_view what, int number) noexcept {
-  if (number == EISDIR) return fail(errc::is_directory);
-  std::array<char, 128> buffer{};
-  error_text text;
-  text.append(what);
-  text.append(": ");
-  text.append(error_words(::strerror_r(number, buffer.data(), buffer.size()), buffer.data()));
-  return fail(errc::io, text.view());
-}
+BLOOMERY_API failure fail_errno(std::string_view what, int number) noexcept;
 
 class unique_fd {
  public:
@@ -64,46 +56,16 @@ class unique_fd {
 };
 
 // -1 with errno set on failure.
-inline int open_again(const char* path, int flags, mode_t mode = 0) noexcept {
-  int fd = -1;
-  do {
-    fd = ::open(path, flags | O_CLOEXEC, mode);
-  } while (fd < 0 && errno == EINTR);
-  return fd;
-}
+BLOOMERY_API int open_again(const char* path, int flags, mode_t mode = 0) noexcept;
 
-inline result<void> write_all(int fd, std::span<const std::byte> bytes) noexcept {
-  // Linux writes at most 2 GiB at a time; less keeps a signal's latency low.
-  constexpr std::size_t step_bytes = std::size_t{64} << 20U;
-  while (!bytes.empty()) {
-    const ssize_t written = ::write(fd, bytes.data(), bytes.size() < step_bytes ? bytes.size() : step_bytes);
-    if (written < 0) {
-      if (errno == EINTR) continue;
-      return fail_errno("cannot write", errno);
-    }
-    bytes = bytes.subspan(static_cast<std::size_t>(written));
-  }
-  return {};
-}
+BLOOMERY_API result<void> write_all(int fd, std::span<const std::byte> bytes) noexcept;
 
 // "/dev/stdout", "/dev/fd/5" and the like name a descriptor that is open already; -1 for every other path. Opening such
 // a name again would lose the place and the append mode of what the shell set up, and fails for sockets.
-inline int descriptor_of(std::string_view path) noexcept {
-  if (path == "/dev/stdin") return 0;
-  if (path == "/dev/stdout") return 1;
-  if (path == "/dev/stderr") return 2;
-  for (const std::string_view folder : {"/dev/fd/", "/proc/self/fd/"}) {
-    if (!path.starts_with(folder)) continue;
-    const std::string_view digits = path.substr(folder.size());
-    if (digits.empty() || digits.size() > 6) return -1;
-    int number = 0;
-    for (const char c : digits) {
-      if (c < '0' || c > '9') return -1;
-      number = number * 10 + (c - '0');
-    }
-    return number;
-  }
-  return -1;
-}
+BLOOMERY_API int descriptor_of(std::string_view path) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI::detail
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/posix/system.cpp>
+#endif

@@ -80,14 +80,10 @@ class blocked_fpr {
 
 // The rate of one block whose lanes are so full: the mean, over the lane that the first of k probes falls into, of the
 // product of the fills of the lanes that it and the next ones ask.
-inline double rate_of_lanes(const std::array<double, 8>& fill, unsigned hashes) noexcept {
-  double sum = 0;
-  for (std::size_t first = 0; first < fill.size(); ++first) {
-    double rate = 1;
-    for (unsigned probe = 0; probe < hashes; ++probe) rate *= fill[(first + probe) % fill.size()];
-    sum += rate;
-  }
-  return sum / static_cast<double>(fill.size());
-}
+BLOOMERY_API double rate_of_lanes(const std::array<double, 8>& fill, unsigned hashes) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds/blocked/fpr.cpp>
+#endif

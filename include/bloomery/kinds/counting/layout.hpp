@@ -37,10 +37,10 @@ struct counting_model {
   }
 };
 
-inline result<counter_layout> find_counter_layout(std::string_view name) noexcept {
-  if (name.empty() || name == "spread") return counter_layout::spread;
-  if (name == "line") return counter_layout::line;
-  return fail(errc::unsupported, "kind counting has the layouts spread and line");
-}
+BLOOMERY_API result<counter_layout> find_counter_layout(std::string_view name) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds/counting/layout.cpp>
+#endif

@@ -22,15 +22,10 @@ struct dual_layout {
 };
 inline constexpr std::array<dual_layout, 4> dual_layouts{{{"even", 1}, {"half", 2}, {"quarter", 4}, {"tenth", 10}}};
 
-inline result<dual_layout> find_dual_layout(std::string_view name) noexcept {
-  for (const dual_layout& each : dual_layouts) {
-    if (name == each.name || (name.empty() && each.share == 1)) return each;
-  }
-  return fail(errc::unsupported, "kind dual has the layouts even, half, quarter and tenth");
-}
+BLOOMERY_API result<dual_layout> find_dual_layout(std::string_view name) noexcept;
 
 // The sizing model; see sizing/sizing.hpp.
-struct dual_model {
+struct BLOOMERY_API dual_model {
   static constexpr std::string_view name = "dual";
   static constexpr std::uint64_t block_bits = 512;
   static constexpr std::uint64_t slot_bits = 64;
@@ -80,23 +75,6 @@ struct dual_model {
     return at_end;
   }
 };
-
-inline result<dual_model> dual_model::of(const stored_shape& shape) noexcept {
-  const auto& field = shape.field;
-  const bool known = std::any_of(dual_layouts.begin(), dual_layouts.end(),
-                                 [&](const dual_layout& each) { return each.share == field[2]; });
-  if (!known) return fail(errc::bad_field, "layout", {field[2]});
-  const dual_model model{static_cast<unsigned>(field[2])};
-  if (field[0] < 1 || field[0] > model.max_units()) return fail(errc::bad_field, "removal blocks", {field[0]});
-  if (field[1] < min_hashes() || field[1] > max_hashes()) return fail(errc::bad_field, "hash functions", {field[1]});
-  if (field[5] > (field[4] == 0 ? 0 : field[0] + more_slots))
-    return fail(errc::bad_field, "keys that came back", {field[5]});
-  if (shape.digest_bits != 64) return fail(errc::bad_field, "digest bits", {shape.digest_bits});
-  for (std::size_t i = 6; i < field.size(); ++i) {
-    if (field[i] != 0) return fail(errc::bad_field, "unused number", {field[i]});
-  }
-  return model;
-}
 
 // Digests that are there although the removal filter has them: keys that were removed and came back, and new ones that it
 // took for removed. Exact, but that digests 0 and 1 are one: 0 is an empty slot. A digest lies in one of 64 slots behind a
@@ -165,3 +143,7 @@ class return_list {
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds/dual/layout.cpp>
+#endif

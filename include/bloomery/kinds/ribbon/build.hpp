@@ -77,11 +77,7 @@ class ribbon_band {
 // The keys that a system shall match, and perhaps a second list, of keys that it shall not.
 using ribbon_lists = std::span<ribbon_keys>;
 inline constexpr std::size_t ribbon_most_lists = 2;
-inline std::uint64_t ribbon_size(ribbon_lists lists) noexcept {
-  std::uint64_t all = 0;
-  for (const ribbon_keys& list : lists) all += list.size();
-  return all;
-}
+BLOOMERY_API std::uint64_t ribbon_size(ribbon_lists lists) noexcept;
 inline void ribbon_enter(ribbon_lists lists, std::uint64_t seed, unsigned threads) noexcept {
   for (ribbon_keys& list : lists) list.enter(seed, threads);
 }
@@ -307,3 +303,7 @@ struct ribbon_layers {
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::detail
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds/ribbon/build.cpp>
+#endif

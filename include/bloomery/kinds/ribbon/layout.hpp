@@ -240,11 +240,11 @@ struct ribbon_request {
   }
 };
 
-inline result<size_plan> plan_ribbon(const size_request& request, std::string_view layout) noexcept {
-  const auto asked = ribbon_request::of(request, layout);
-  if (!asked) return fail(asked.error());
-  return request.keys ? asked->plan(*request.keys) : asked->plan_for_size();
-}
+BLOOMERY_API result<size_plan> plan_ribbon(const size_request& request, std::string_view layout) noexcept;
 
 }  // namespace sizing
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds/ribbon/layout.cpp>
+#endif

@@ -13,22 +13,8 @@
 namespace bloomery::inline BLOOMERY_ABI::detail {
 
 // For look-ups in a system whose first word this is.
-inline kernels::ribbon_view ribbon_view_of(const ribbon_geometry& geometry, const std::uint64_t* words,
-                                           std::uint64_t salt = 0) noexcept {
-  kernels::ribbon_view view{};
-  view.size_bytes = geometry.payload_bytes();
-  view.count = geometry.layers();
-  view.columns = geometry.rate.columns;
-  view.wanted = {kernels::ribbon_bits_of(geometry.rate.columns), kernels::ribbon_bits_of(geometry.widest())};
-  for (unsigned i = 0; i < view.count; ++i) {
-    view.layers[i] = {.words = words + geometry.word_of(i),
-                      .thresholds = reinterpret_cast<const std::byte*>(words + geometry.threshold_word_of(i)),
-                      .multiplier = kernels::ribbon_multiplier(i, salt + (i + 1 == view.count ? geometry.seed : 0)),
-                      .starts = geometry.starts(i),
-                      .first_wide = geometry.first_wide(i)};
-  }
-  return view;
-}
+BLOOMERY_API kernels::ribbon_view ribbon_view_of(const ribbon_geometry& geometry, const std::uint64_t* words,
+                                                 std::uint64_t salt = 0) noexcept;
 
 // Calls f(first byte, size) for the thresholds and blocks of the system that a look-up reads.
 template <class F>
@@ -48,30 +34,14 @@ void ribbon_touched(const ribbon_geometry& geometry, const kernels::ribbon_view&
 }
 
 // Whether there can be such blocks: no layer behind one that is missing, and no size that does not fit into numbers.
-inline result<void> check_ribbon_blocks(const ribbon_geometry& geometry) noexcept {
-  for (unsigned i = 0; i < ribbon_geometry::most_layers; ++i) {
-    const std::uint64_t blocks = geometry.blocks[i];
-    const bool behind_none = i != 0 && geometry.blocks[i - 1] == 0;
-    if (blocks == 1 || blocks > ribbon_geometry::most_blocks || (behind_none && blocks != 0)) {
-      return fail(errc::bad_field, "blocks", {blocks});
-    }
-  }
-  if (geometry.blocks[0] == 0 && geometry.seed != 0) return fail(errc::bad_field, "seed", {geometry.seed});
-  if (geometry.payload_words() > max_filter_bits / 64) return fail(errc::bad_field, "blocks", {geometry.blocks[0]});
-  return {};
-}
+BLOOMERY_API result<void> check_ribbon_blocks(const ribbon_geometry& geometry) noexcept;
 
 // Whether what is between and behind the parts of the system that begins at this word is 0.
-inline bool ribbon_gaps_are_zero(const ribbon_geometry& geometry, const bit_store& store,
-                                 std::uint64_t first_word = 0) noexcept {
-  const auto is_zero = [&](std::uint64_t first, std::uint64_t end) {
-    while (first < end && store.word(first_word + first) == 0) ++first;
-    return first >= end;
-  };
-  for (unsigned i = 0; i < geometry.layers(); ++i) {
-    if (!is_zero(geometry.word_of(i) + geometry.words(i), geometry.word_of(i + 1))) return false;
-  }
-  return is_zero(geometry.threshold_word_of(geometry.layers()), geometry.payload_words());
-}
+BLOOMERY_API bool ribbon_gaps_are_zero(const ribbon_geometry& geometry, const bit_store& store,
+                                       std::uint64_t first_word = 0) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI::detail
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/kinds/ribbon/system.cpp>
+#endif

@@ -1,0 +1,202 @@
+#include <bloomery/kinds/growing.hpp>
+
+namespace bloomery::inline BLOOMERY_ABI {
+namespace detail {
+
+BLOOMERY_BODY result<growing_mode> find_growing_mode(std::string_view name) noexcept {
+  if (name.empty() || name == "multiset") return growing_mode::multiset;
+  if (name == "set") return growing_mode::set;
+  return fail(errc::unsupported, "kind growing has the modes multiset and set");
+}
+
+}  // namespace detail
+}  // namespace bloomery::inline BLOOMERY_ABI
+
+namespace bloomery::inline BLOOMERY_ABI {
+
+BLOOMERY_BODY result<growing> growing::make(const filter_params& params) noexcept {
+  const auto mode = detail::find_growing_mode(params.mode);
+  if (!mode) return fail(mode.error());
+  const auto solved = plan(params.sizes(), params.layout);
+  if (!solved) return fail(solved.error());
+  const auto model = sizing::solve_growing(params.sizes(), params.layout);
+  if (!model) return fail(model.error());
+  auto pages = growing_pages::make(model->pages(), params.memory);
+  if (!pages) return fail(pages.error());
+  growing filter;
+  filter.state_.pages = std::move(*pages);
+  filter.state_.first_depth = model->first_depth;
+  if (!filter.state_.pages.fill(model->first_depth)) {
+    return fail(errc::out_of_memory, "the filter", {model->memory_bytes()});
+  }
+  filter.width_ = model->width;
+  filter.mode_ = *mode;
+  filter.fpr_ = params.fpr.value_or(model->usual_fpr());
+  filter.capacity_ = solved->grows_to_keys;
+  return filter;
+}
+
+BLOOMERY_BODY result<growing> growing::clone() const noexcept {
+  auto pages = state_.pages.clone();
+  if (!pages) return fail(pages.error());
+  growing copy;
+  copy.state_ = {.pages = std::move(*pages),
+                 .occurrences = state_.occurrences,
+                 .slots_used = state_.slots_used,
+                 .spilled = state_.spilled,
+                 .covered = state_.covered,
+                 .first_depth = state_.first_depth};
+  copy.take_settings(*this);
+  return copy;
+}
+
+BLOOMERY_BODY insert_result growing::insert(std::uint64_t digest) noexcept {
+  return detail::with_slots(width_, [&](auto engine) {
+    const bool was_there = engine.may_contain(state_, digest);
+    if (was_there && mode_ == growing_mode::set) return insert_result::present;
+    if (!engine.insert(state_, digest)) {
+      refused_ = true;
+      return insert_result::full;
+    }
+    keys_ += was_there ? 0U : 1U;
+    return was_there ? insert_result::present : insert_result::inserted;
+  });
+}
+
+BLOOMERY_BODY std::uint64_t growing::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+  constexpr std::size_t group = 64;
+  std::array<std::uint64_t, group> room;
+  std::uint64_t inserted = 0;
+  for (std::size_t first = 0; first < count; first += group) {
+    const std::size_t size = std::min(group, count - first);
+    const std::uint64_t* digests = feed(first, size, room.data());
+    detail::with_slots(width_, [&](auto engine) {
+      for (std::size_t i = 0; i < size; ++i) engine.prefetch(state_, digests[i]);
+    });
+    for (std::size_t i = 0; i < size; ++i) inserted += insert(digests[i]) == insert_result::inserted ? 1U : 0U;
+  }
+  return inserted;
+}
+
+BLOOMERY_BODY void growing::may_contain_stream(std::size_t count, const digest_feed& feed,
+                                               std::span<std::uint64_t> mask) const noexcept {
+  detail::with_slots(width_, [&](auto engine) {
+    using slots = typename decltype(engine)::slots;
+    active_kernels<kernels::growing_kernels<slots>>().contains_batch(state_.pages.view(), count, feed, mask.data(),
+                                                                     engine.beyond());
+  });
+  if (!refused_) return;
+  for (std::size_t i = 0; i < count; ++i) mask[i / 64] |= std::uint64_t{1} << (i % 64);
+}
+
+BLOOMERY_BODY result<void> growing::check_erase() const noexcept {
+  if (mode_ == growing_mode::multiset) return {};
+  return fail(errc::unsupported, "kind growing erases in mode multiset only, and this filter is of mode set");
+}
+
+BLOOMERY_BODY bool growing::erase(std::uint64_t digest) noexcept {
+  if (mode_ == growing_mode::set) return false;
+  if (!detail::with_slots(width_, [&](auto engine) { return engine.erase(state_, digest); })) return false;
+  // A key that is still matched may be there once more, or only seem to be. There are never more keys than occurrences.
+  keys_ -= keys_ != 0 && !may_contain(digest) ? 1U : 0U;
+  keys_ = std::min(keys_, state_.occurrences);
+  keys_exact_ = state_.occurrences == 0;
+  return true;
+}
+
+BLOOMERY_BODY std::uint64_t growing::count(std::uint64_t digest) const noexcept {
+  if (mode_ == growing_mode::set || refused_) return may_contain(digest) ? 1 : 0;
+  return detail::with_slots(width_, [&](auto engine) { return engine.count(state_, digest); });
+}
+
+BLOOMERY_BODY result<void> growing::reserve(std::uint64_t keys) noexcept {
+  // All pages split at about the same number of keys, when they are three quarters full, and a little sooner or later.
+  const double page_keys = static_cast<double>(model().page_keys());
+  const double total = 2.15 * (static_cast<double>(state_.codes()) + static_cast<double>(keys)) / page_keys + 2;
+  const double wanted = std::min(total - static_cast<double>(pages()), 0x1p50);
+  if (!(wanted > 0) || state_.pages.reserve(static_cast<std::uint64_t>(wanted))) return {};
+  return fail(errc::out_of_memory, "the filter",
+              {static_cast<std::uint64_t>(wanted * static_cast<double>(growing_pages::page_stride))});
+}
+
+BLOOMERY_BODY result<void> growing::check_same(const growing& other) const noexcept {
+  if (this == &other) return fail(errc::mismatch, "a filter is not merged with itself");
+  if (width_ != other.width_) return fail(errc::mismatch, "their slots differ in width (slots16, slots24, slots32)");
+  if (mode_ != other.mode_) return fail(errc::mismatch, "one is of mode multiset and one of mode set");
+  return {};
+}
+
+BLOOMERY_BODY result<void> growing::merge(const growing& other, merge_fpr rate) noexcept {
+  if (auto same = check_same(other); !same) return same;
+  if (refused_ || other.refused_) return fail(errc::out_of_memory, "an earlier insert");
+  const double together = -std::expm1(-(state_.coverage() + other.state_.coverage()));
+  if (rate == merge_fpr::keep_target && together > std::max(fpr_, other.fpr_)) {
+    return fail_number(errc::merge_exceeds_target, together * 100);
+  }
+  const bool is_set = mode_ == growing_mode::set;
+  if (!detail::with_slots(width_, [&](auto engine) { return engine.merge(state_, other.state_, is_set); })) {
+    return fail(errc::out_of_memory, "the union", {other.memory_bytes()});
+  }
+  // Keys that are in both were counted twice.
+  keys_ = std::min(keys_ + other.keys_, occurrences());
+  keys_exact_ = false;
+  return {};
+}
+
+BLOOMERY_BODY void growing::clear() noexcept {
+  state_.pages.reset(state_.first_depth);
+  state_.occurrences = 0;
+  keys_ = 0;
+  state_.slots_used = 0;
+  state_.spilled = 0;
+  state_.covered = 0;
+  keys_exact_ = true;
+  refused_ = false;
+}
+
+BLOOMERY_BODY stored_shape growing::shape() const noexcept {
+  return {.capacity_keys = capacity_,
+          .fpr = fpr_,
+          .keys = keys_,
+          .keys_exact = keys_exact_,
+          .digest_bits = 64,
+          .field = {width_, static_cast<std::uint64_t>(mode_), state_.first_depth, pages(), state_.occurrences}};
+}
+
+BLOOMERY_BODY result<void> growing::serialize(std::span<std::byte> out) const noexcept {
+  if (refused_) return fail(errc::out_of_memory, "an earlier insert");
+  const std::uint64_t needed = serialized_bytes();
+  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
+  detail::with_slots(width_, [&](auto engine) { stored<decltype(engine)>::write(state_, out.data()); });
+  return {};
+}
+
+BLOOMERY_BODY result<growing> growing::deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+                                                   const memory_hooks* hooks) noexcept {
+  const auto& field = shape.field;
+  if (field[0] != 16 && field[0] != 24 && field[0] != 32) return fail(errc::bad_field, "slot bits", {field[0]});
+  if (field[1] > 1) return fail(errc::bad_field, "mode", {field[1]});
+  growing loaded;
+  loaded.width_ = static_cast<unsigned>(field[0]);
+  loaded.mode_ = static_cast<growing_mode>(field[1]);
+  loaded.fpr_ = shape.fpr;
+  loaded.capacity_ = shape.capacity_keys;
+  if (field[2] > loaded.model().deepest()) return fail(errc::bad_field, "first depth", {field[2]});
+  for (std::size_t i = 5; i < field.size(); ++i) {
+    if (field[i] != 0) return fail(errc::bad_field, "unused number", {field[i]});
+  }
+  auto state = detail::with_slots(loaded.width_, [&](auto engine) {
+    return stored<decltype(engine)>::read(bytes, field[3], static_cast<unsigned>(field[2]), hooks);
+  });
+  if (!state) return fail(state.error());
+  // Every occurrence has a code. Fewer occurrences than codes are possible: a void has a code in several lines.
+  if (field[4] > state->codes()) return fail(errc::bad_field, "occurrences", {field[4]});
+  loaded.state_ = std::move(*state);
+  loaded.state_.occurrences = field[4];
+  // Earlier versions wrote more keys than occurrences after some erases: what is left is an estimate then.
+  loaded.keys_ = std::min(shape.keys, field[4]);
+  loaded.keys_exact_ = shape.keys_exact && shape.keys <= field[4];
+  return loaded;
+}
+
+}  // namespace bloomery::inline BLOOMERY_ABI
