@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/core/bytes.hpp>
-#include <bloomery/native/load.hpp>
+#include <bloomery/posix/load.hpp>
 #include <cerrno>
 #include <cstring>
 #include <memory>

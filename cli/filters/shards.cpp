@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <bloomery/posix/shard_set.hpp>
 #include <bloomery/wrappers/any_shards.hpp>
 #include <limits>
 

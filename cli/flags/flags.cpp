@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <bloomery/formats.hpp>
 #include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/list.hpp>
 
 #include "cli/filters/kind_table.hpp"
 #include "cli/flags/numbers.hpp"

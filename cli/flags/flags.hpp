@@ -11,6 +11,7 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/config.hpp>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -20,7 +21,7 @@
 
 #include "cli/terminal/problem.hpp"
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 struct kind_info;
 }
 

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <bit>
 #include <bloomery/core/cpu.hpp>
+#include <bloomery/hash/list.hpp>
 #include <bloomery/kinds.hpp>
 #include <bloomery/version.hpp>
 #include <fstream>

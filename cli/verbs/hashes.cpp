@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/list.hpp>
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>

@@ -11,9 +11,7 @@
 //     filter->save("seen.bloom");
 //     auto again = bloomery::any_filter::open("seen.bloom");   // memory-mapped where the file allows
 //
-// A program of many files may compile the code of all kinds once: all of them with BLOOMERY_ANY_FILTER_LINKED defined, and
-// one of them with #include <bloomery/any_filter_models.hpp>. Then own() needs <bloomery/any_filter_model.hpp>, and the
-// others are compiled without the kinds: include <bloomery/kinds.hpp> where their list is needed.
+// own() takes a filter of a kind that the program knows; it needs <bloomery/any_filter_model.hpp>.
 #pragma once
 
 #include <bloomery/core/type_list.hpp>
@@ -21,7 +19,6 @@
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/native/load.hpp>
 #include <bloomery/native/save.hpp>
-#include <bloomery/posix/mapped.hpp>
 #include <memory>
 #include <new>
 #include <optional>
@@ -47,12 +44,13 @@ struct filter_stats {
 };
 
 class any_filter;
+class input_file;
 
 namespace detail {
 
 // What stands behind any_filter: see any_filter_model.hpp, wrappers/any_shards_model.hpp for several of them together, and
 // formats.hpp for filters of other products.
-struct filter_model {
+struct BLOOMERY_API filter_model {
   filter_model() = default;
   filter_model(const filter_model&) = delete;
   filter_model& operator=(const filter_model&) = delete;
@@ -103,7 +101,7 @@ struct filter_model {
 
 }  // namespace detail
 
-class any_filter {
+class BLOOMERY_API any_filter {
  public:
   // A new, empty filter. The hash must fit the kind and give as many bits as n and p need.
   static result<any_filter> make(std::string_view kind, const filter_params& params, const hash_spec& hash) noexcept;
@@ -226,6 +224,6 @@ class any_filter {
 
 }  // namespace bloomery::inline BLOOMERY_ABI
 
-#if !defined(BLOOMERY_ANY_FILTER_LINKED) && !defined(BLOOMERY_ANY_FILTER_LATER)
-#include <bloomery/any_filter_models.hpp>
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/any_filter_model.hpp>
 #endif

@@ -6,12 +6,12 @@
 //     auto any = bloomery::any_filter::own(std::move(chain), hash.spec());
 #pragma once
 
-// any_filter.hpp ends with what is built on this header: that comes behind it, whichever of them a program includes first.
-#ifndef BLOOMERY_ANY_FILTER_LINKED
-#define BLOOMERY_ANY_FILTER_LATER
-#endif
 #include <bloomery/any_filter.hpp>
 #include <bloomery/kinds/batch.hpp>
+#include <bloomery/posix/load.hpp>
+#include <bloomery/posix/mapped.hpp>
+#include <bloomery/posix/save.hpp>
+#include <cstdio>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -274,7 +274,6 @@ result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
 
 }  // namespace bloomery::inline BLOOMERY_ABI
 
-#ifdef BLOOMERY_ANY_FILTER_LATER
-#undef BLOOMERY_ANY_FILTER_LATER
-#include <bloomery/any_filter_models.hpp>
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/any_filter.cpp>
 #endif

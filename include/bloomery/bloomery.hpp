@@ -16,6 +16,7 @@
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kinds.hpp>
+#include <bloomery/native/codec.hpp>
 #include <bloomery/version.hpp>
 #include <bloomery/wrappers/adaptive.hpp>
 #include <bloomery/wrappers/any_shards.hpp>

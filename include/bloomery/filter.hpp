@@ -29,14 +29,15 @@
 //     writer.insert("alice");
 #pragma once
 
-#include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/identity.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/hash/key_digests.hpp>
+#include <bloomery/hash/spec.hpp>
 #include <bloomery/kinds/batch.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/concurrent.hpp>
-#include <bloomery/native/load.hpp>
-#include <bloomery/native/save.hpp>
+#include <bloomery/posix/load.hpp>
+#include <bloomery/posix/save.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -74,13 +75,13 @@ class filter {
   static result<filter> load(const char* path, const H& hash = {}, const load_options& options = {}) noexcept {
     auto stored = bloomery::load<K>(path, options);
     if (!stored) return fail(stored.error());
-    if (!(stored->hash == hasher::of(hash).spec())) {
+    if (!(stored->hash == spec_of(hash))) {
       return fail(errc::mismatch, "the file was written with another hash, seed or key than the program uses");
     }
     return filter(std::move(stored->filter), hash);
   }
   [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept {
-    return bloomery::save(kind_, hasher::of(hash_).spec(), path, options);
+    return bloomery::save(kind_, spec_of(hash_), path, options);
   }
 
   template <class Key>
@@ -234,8 +235,7 @@ class filter {
     return filter(std::move(*copy), hash_);
   }
   result<void> merge(const filter& other) noexcept requires mergeable<K> {
-    if (!(hasher::of(hash_).spec() == hasher::of(other.hash_).spec()))
-      return fail(errc::mismatch, "they use different seeds or keys");
+    if (!(spec_of(hash_) == spec_of(other.hash_))) return fail(errc::mismatch, "they use different seeds or keys");
     return kind_.merge(other.kind_);
   }
 

@@ -29,11 +29,11 @@
 #include <bloomery/any_filter.hpp>
 #include <bloomery/native/codec.hpp>
 #include <bloomery/native/foreign.hpp>
-#include <bloomery/native/load.hpp>
-#include <bloomery/native/save.hpp>
 #include <bloomery/posix/input.hpp>
+#include <bloomery/posix/load.hpp>
 #include <bloomery/posix/mapping.hpp>
 #include <bloomery/posix/output.hpp>
+#include <bloomery/posix/save.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -147,15 +147,12 @@ inline constexpr std::uint32_t first_foreign_id = 0x10000;
 
 std::span<const format* const> list() noexcept;
 // nullptr when there is none.
-const format* find(std::string_view name) noexcept;
-inline result<const format*> find_or_fail(std::string_view name) noexcept {
-  if (const format* found = find(name)) return found;
-  return fail(errc::unknown_format, name);
-}
+BLOOMERY_API const format* find(std::string_view name) noexcept;
+BLOOMERY_API result<const format*> find_or_fail(std::string_view name) noexcept;
 
 // What a file is, by its first bytes (sight_bytes of them, or all there are) and its size: one format, or an error that
 // says what it looks like, or which two it may be.
-result<const format*> detect(const sight& seen) noexcept;
+BLOOMERY_API result<const format*> detect(const sight& seen) noexcept;
 
 struct open_options {
   std::string_view from{};  // the name of the format; empty: by content
@@ -176,110 +173,36 @@ struct opened {
 namespace detail {
 
 // Where a stream of unknown length is to end, by its first bytes.
-result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept;
+BLOOMERY_API result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept;
 // A file of another product, unpacked where it is packed.
-result<opened> open_foreign(const format& form, source_bytes source, const open_options& how) noexcept;
-result<void> save_foreign(const any_filter& filter, const format& form, const byte_sink& sink, const save_options& how,
-                          const format_options& options) noexcept;
-
-inline result<const format*> chosen(const sight& seen, const open_options& how) noexcept {
-  return how.from.empty() ? detect(seen) : find_or_fail(how.from);
-}
-
-inline result<opened> open_native(const format& form, std::span<const std::byte> bytes,
-                                  const open_options& how) noexcept {
-  auto header = read_header_bytes(bytes);
-  if (!header) return fail(header.error());
-  auto filter = any_filter::load_bytes(bytes, how.load);
-  if (!filter) return fail(filter.error());
-  return opened{std::move(*filter), &form, bytes.size(), header->codec, *header};
-}
-
-inline result<opened> open_native(const format& form, const char* path, std::uint64_t size_bytes,
-                                  const open_options& how) noexcept {
-  auto header = read_header(path);
-  if (!header) return fail(header.error());
-  auto filter = how.in_memory ? any_filter::load(path, how.load) : any_filter::open(path, how.load);
-  if (!filter) return fail(filter.error());
-  return opened{std::move(*filter), &form, size_bytes, header->codec, *header};
-}
+BLOOMERY_API result<opened> open_foreign(const format& form, source_bytes source, const open_options& how) noexcept;
+BLOOMERY_API result<void> save_foreign(const any_filter& filter, const format& form, const byte_sink& sink,
+                                       const save_options& how, const format_options& options) noexcept;
 
 }  // namespace detail
 
 // A file that was read into memory.
-inline result<opened> open_bytes(file_bytes bytes, const open_options& how = {}) noexcept {
-  const auto all = bytes.bytes();
-  const auto form = detail::chosen({all, all.size(), all.last(std::min(all.size(), last_sight_bytes))}, how);
-  if (!form) return fail(form.error());
-  if ((*form)->is_native()) return detail::open_native(**form, bytes.bytes(), how);
-  return detail::open_foreign(**form, source_bytes(std::move(bytes)), how);
-}
+BLOOMERY_API result<opened> open_bytes(file_bytes bytes, const open_options& how = {}) noexcept;
 
 // A file, pipe or device.
-inline result<opened> open(const char* path, const open_options& how = {}) noexcept {
-  const auto file = input_file::open(path);
-  if (!file) return fail(file.error());
-  if (!file->is_regular()) {
-    auto read = bloomery::detail::read_stream(
-        *file, how.load.memory, how.load.max_bytes,
-        [&](std::span<const std::byte> first) { return detail::stream_limit(first, how.from); });
-    if (!read) return fail(read.error());
-    return open_bytes(std::move(*read), how);
-  }
-  std::array<std::byte, sight_bytes> first{};
-  const auto seen = std::span(first).first(file->size_bytes() < first.size() ? file->size_bytes() : first.size());
-  if (auto done = file->read_at(0, seen); !done) return fail(done.error());
-  std::array<std::byte, last_sight_bytes> last{};
-  const auto seen_last = std::span(last).first(std::min(seen.size(), last.size()));
-  if (auto done = file->read_at(file->size_bytes() - seen_last.size(), seen_last); !done) return fail(done.error());
-  const auto form = detail::chosen({seen, file->size_bytes(), seen_last}, how);
-  if (!form) return fail(form.error());
-  if ((*form)->is_native()) return detail::open_native(**form, path, file->size_bytes(), how);
-  if (seen.empty()) return detail::open_foreign(**form, source_bytes(), how);
-  auto mapping = file_mapping::open(path);
-  if (!mapping) return fail(mapping.error());
-  return detail::open_foreign(**form, source_bytes(std::move(*mapping)), how);
-}
+BLOOMERY_API result<opened> open(const char* path, const open_options& how = {}) noexcept;
 
 // Whether files in a format are packed so; an error that says how they are.
-result<void> packs(const format& form, std::uint32_t codec) noexcept;
+BLOOMERY_API result<void> packs(const format& form, std::uint32_t codec) noexcept;
 
 // Whether a filter can be saved in a format. Other hashes and other rules set other bits for the same keys, and a filter
 // does not give its keys back: what was built for one format is rarely of another.
-inline bool holds(const format& form, const any_filter& filter) noexcept {
-  if (form.is_native()) return filter.info().id < first_foreign_id;
-  return form.holds != nullptr && form.holds(filter);
-}
+BLOOMERY_API bool holds(const format& form, const any_filter& filter) noexcept;
 
 // A new, empty filter of another product, sized as that product would.
-result<any_filter> make(std::string_view name, const filter_params& params,
-                        const format_options& options = {}) noexcept;
+BLOOMERY_API result<any_filter> make(std::string_view name, const filter_params& params,
+                                     const format_options& options = {}) noexcept;
 
 // Writes a filter in a format; an error where its bits are not of that format (see holds).
-inline result<void> save_to(const any_filter& filter, const format& form, const byte_sink& sink,
-                            const save_options& how = {}, const format_options& options = {}) noexcept {
-  if (form.is_native()) {
-    save_options native = how;
-    native.text = form.name == "text";
-    return filter.save_to(sink, native);
-  }
-  return detail::save_foreign(filter, form, sink, how, options);
-}
+BLOOMERY_API result<void> save_to(const any_filter& filter, const format& form, const byte_sink& sink,
+                                  const save_options& how = {}, const format_options& options = {}) noexcept;
 
-inline result<void> save(const any_filter& filter, const format& form, const char* path, const save_options& how = {},
-                         const format_options& options = {}) noexcept {
-  if (!holds(form, filter)) return fail(errc::not_in_format, form.name);
-  if (form.is_native()) {
-    save_options native = how;
-    native.text = form.name == "text";
-    return filter.save(path, native);
-  }
-  auto file = output_file::open(path, how.replace);
-  if (!file) return fail(file.error());
-  bloomery::detail::buffered_output buffered(*file);
-  if (auto done = detail::save_foreign(filter, form, byte_sink(buffered), how, options); !done) return done;
-  if (auto done = buffered.flush(); !done) return done;
-  return file->commit();
-}
+BLOOMERY_API result<void> save(const any_filter& filter, const format& form, const char* path,
+                               const save_options& how = {}, const format_options& options = {}) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -1,4 +1,6 @@
 // bits_and_blooms.cpp: files of the Go package bits-and-blooms/bloom. docs/formats/bits-and-blooms.md has the bytes.
+#include <bloomery/hash/murmur3.hpp>
+#include <bloomery/native/text.hpp>
 #include "src/formats/base64.hpp"
 #include "src/formats/foreign_bloom.hpp"
 #include "src/formats/formats.hpp"

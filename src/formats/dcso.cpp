@@ -1,4 +1,6 @@
 // dcso.cpp: files of DCSO's `bloom` command and of flor. docs/formats/dcso.md has the bytes.
+#include <bloomery/hash/fnv.hpp>
+
 #include "src/formats/foreign_bloom.hpp"
 #include "src/formats/formats.hpp"
 #include "src/formats/sizes.hpp"

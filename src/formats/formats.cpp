@@ -1,4 +1,5 @@
 #include "src/formats/formats.hpp"
+#include <bloomery/native/text.hpp>
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,6 @@
 // guava.cpp: what BloomFilter.writeTo of Google's Guava writes. docs/formats/guava.md has the bytes.
+#include <bloomery/hash/murmur3.hpp>
+
 #include "src/formats/foreign_bloom.hpp"
 #include "src/formats/formats.hpp"
 #include "src/formats/sizes.hpp"

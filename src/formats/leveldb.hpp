@@ -5,6 +5,7 @@
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/wide.hpp>
 #include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/leveldb.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>

@@ -1,4 +1,5 @@
 // spark.cpp: what BloomFilter.writeTo of Apache Spark writes, versions 1 and 2. docs/formats/spark.md has the bytes.
+#include <bloomery/hash/murmur3_spark.hpp>
 #include <charconv>
 
 #include "src/formats/foreign_bloom.hpp"

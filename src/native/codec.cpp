@@ -1,6 +1,22 @@
+#include <array>
+#include <atomic>
 #include <bloomery/native/codec.hpp>
+#include <bloomery/native/rans.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
+
+namespace detail {
+inline constexpr codec own_codec{.id = codec_rans,
+                                 .name = "rans",
+                                 .max_expansion = rans::max_expansion,
+                                 .bound = rans::bound,
+                                 .compress = rans::compress,
+                                 .decompress = rans::decompress,
+                                 .unpack_first = rans::unpack_first};
+inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec_table{nullptr, nullptr, nullptr,
+                                                                                       &own_codec};
+
+}  // namespace detail
 
 BLOOMERY_BODY void register_codec(const codec& entry) noexcept {
   if (entry.id < detail::codec_table.size()) detail::codec_table[entry.id].store(&entry, std::memory_order_release);

@@ -1,19 +1,6 @@
 #include <bloomery/posix/input.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
-namespace detail {
-
-BLOOMERY_BODY failure over_limit(std::uint64_t limit) noexcept {
-  std::array<char, 80> text{};
-  std::snprintf(text.data(), text.size(), "needs more memory than the limit of %llu bytes allows",
-                static_cast<unsigned long long>(limit));
-  return fail(errc::unsupported, text.data());
-}
-
-}  // namespace detail
-}  // namespace bloomery::inline BLOOMERY_ABI
-
-namespace bloomery::inline BLOOMERY_ABI {
 
 BLOOMERY_BODY result<file_bytes> read_file(const char* path, const memory_hooks* memory,
                                            std::uint64_t max_bytes) noexcept {

@@ -1,4 +1,8 @@
+#include <algorithm>
+#include <atomic>
 #include <bloomery/wrappers/any_shards.hpp>
+#include <bloomery/wrappers/any_shards_model.hpp>
+#include <optional>
 
 namespace bloomery::inline BLOOMERY_ABI {
 namespace detail {
@@ -20,6 +24,8 @@ BLOOMERY_BODY result<void> check_shard_digests(const any_filter& one, std::uint6
   return fail(errc::not_enough_hash_bits, hash->name, {keys, needed, has});
 }
 
+// The same for shards that were built: where memory or two lists decide, their FPRs differ. Digests that came again
+// count once, as they do in a filter in one piece.
 BLOOMERY_BODY result<void> check_built_digests(const shard_list& shards) noexcept {
   std::uint64_t keys = 0;
   for (const any_filter& part : shards) keys += part.shape().capacity_keys;
@@ -27,6 +33,36 @@ BLOOMERY_BODY result<void> check_built_digests(const shard_list& shards) noexcep
     if (auto fits = check_shard_digests(part, keys); !fits) return fits;
   }
   return {};
+}
+
+// All shards, each by build_one(shard, threads for it).
+template <class BuildOne>
+result<any_filter> build_each(const filter_params& params, const hash_spec& hash, const shard_setup& setup,
+                              BuildOne&& build_one) noexcept {
+  auto list = room_for_shards(setup.shards, params.memory);
+  if (!list) return fail(list.error());
+  auto room = aligned_list<std::optional<any_filter>>();
+  if (auto got = room.reserve(setup.shards, "the shards", params.memory); !got) return fail(got.error());
+  for (unsigned i = 0; i < setup.shards; ++i) room.push({});
+  // One thread a shard where there are enough of them; each shard that is being built takes memory for it.
+  const unsigned threads = setup.threads == 0 ? machine_threads() : setup.threads;
+  const unsigned at_once = std::min(threads, setup.shards);
+  std::atomic<std::uint64_t> in_both = 0;
+  const auto built = for_each_shard(at_once, setup.shards, [&](unsigned i) -> result<void> {
+    auto made = build_one(i, threads / at_once);
+    if (!made && made.error().code == errc::in_both_lists) in_both.fetch_add(made.error().number[0]);
+    if (!made) return fail(made.error());
+    room[i] = std::move(*made);
+    return {};
+  });
+  if (!built) {
+    error why = built.error();
+    if (why.code == errc::in_both_lists) why.number[0] = in_both.load();  // of all shards
+    return fail(why);
+  }
+  for (auto& part : room) list->push(std::move(*part));
+  if (auto fits = check_built_digests(*list); !fits) return fail(fits.error());
+  return in_shards::wrap(std::move(*list), hash, setup.threads);
 }
 
 // The first shard of all; `one` is what the others are made with, as well.

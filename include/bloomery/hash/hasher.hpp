@@ -4,13 +4,10 @@
 //     if (!hash) return fail(hash.error());
 //     std::uint64_t digest = hash->digest(key.data(), key.size());
 //
-// A single digest costs one indirect call. A batch costs one in all, and `visit` hands the concrete hash to your own
-// loop. Everything comes from hash_list; no hash is named here but those that make key ids.
+// A single digest costs one indirect call. A batch costs one in all, and is hashed several keys at
+// once where the hash can (hash/vector_hashes.hpp). Everything comes from hash_list (hash/list.hpp).
 //
-// A file stores a `hash_spec`: the hash, its seed, and for keyed hashes the key id, never the key. The key id is a
-// pseudo-random function of the secret key over one fixed text: SipHash-2-4 under 16-byte keys, HighwayHash-64 under
-// 32-byte keys. It tells whether a key is the right one and no more: recovering the key from it means breaking that
-// function. It is never 0.
+// A file stores a `hash_spec` (hash/spec.hpp).
 //
 // A hasher is a plain value of 64 bytes: copy it freely, use it from any number of threads. With a keyed hash it holds
 // the secret.
@@ -20,30 +17,14 @@
 #include <array>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/digest.hpp>
-#include <bloomery/hash/list.hpp>
-#include <cstdio>
+#include <bloomery/hash/key_digests.hpp>
+#include <bloomery/hash/spec.hpp>
 #include <cstring>
-#include <limits>
 #include <span>
 #include <string_view>
 #include <type_traits>
 
 namespace bloomery::inline BLOOMERY_ABI {
-
-// What a file stores of a hash.
-struct hash_spec {
-  std::uint32_t id = 1;
-  std::uint64_t seed = 0;
-  std::uint64_t key_id = 0;  // 0: not keyed
-  friend constexpr bool operator==(const hash_spec&, const hash_spec&) = default;
-};
-
-// nullptr when there is none.
-inline const hash_info* find_hash(std::string_view name) noexcept;
-inline const hash_info* find_hash(std::uint32_t id) noexcept;
-
-// The id of a secret key of 16 or 32 bytes; 0 for other sizes, which no hash takes.
-inline std::uint64_t key_id_of(std::span<const std::byte> key) noexcept;
 
 namespace detail {
 
@@ -95,7 +76,11 @@ struct hash_functions {
   }
   static void digests(const void* state, std::span<const std::string_view> keys, std::uint64_t* out) noexcept {
     const H hash = self(state);
-    for (const auto key : keys) *out++ = digest_bytes(hash, key.data(), key.size());
+    if constexpr (key_digests<H, std::string_view>::inlined != inlined_hash::none) {
+      for_each_group(key_digests<H, std::string_view>{hash, keys}, keys.size(), out);
+    } else {
+      for (const auto key : keys) *out++ = digest_bytes(hash, key.data(), key.size());
+    }
   }
   static void digests128(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept {
     const H hash = self(state);
@@ -107,10 +92,21 @@ struct hash_functions {
   }
   static void digests_u64(const void* state, std::span<const std::uint64_t> keys, std::uint64_t* out) noexcept {
     const H hash = self(state);
-    for (const auto key : keys) {
-      const std::uint64_t bytes = little_endian(key);
-      *out++ = digest_bytes(hash, &bytes, sizeof bytes);
+    if constexpr (key_digests<H, std::uint64_t>::inlined != inlined_hash::none) {
+      for_each_group(key_digests<H, std::uint64_t>{hash, keys}, keys.size(), out);
+    } else {
+      for (const auto key : keys) {
+        const std::uint64_t bytes = little_endian(key);
+        *out++ = digest_bytes(hash, &bytes, sizeof bytes);
+      }
     }
+  }
+
+ private:
+  template <class Source>
+  static void for_each_group(const Source& source, std::size_t count, std::uint64_t* out) noexcept {
+    for (std::size_t first = 0; first < count; first += 64)
+      source(first, std::min<std::size_t>(count - first, 64), out + first);
   }
 };
 
@@ -137,35 +133,17 @@ inline constexpr hash_operations operations_of = {
 
 }  // namespace detail
 
-class hasher {
+class BLOOMERY_API hasher {
  public:
   // xxh3 with seed 0.
   hasher() noexcept : hasher(of(xxh3{})) {}
 
   // By name, as given to --hash. Keyed hashes take a key and no seed; the others a seed and no key.
   static result<hasher> make(std::string_view name, std::uint64_t seed = 0,
-                             std::span<const std::byte> key = {}) noexcept {
-    const hash_info* info = find_hash(name);
-    if (info == nullptr) return fail(errc::unknown_hash, name);
-    return make_known(*info, seed, key);
-  }
+                             std::span<const std::byte> key = {}) noexcept;
 
   // What a file was built with. A key that does not have the stored id is refused.
-  static result<hasher> make(const hash_spec& spec, std::span<const std::byte> key = {}) noexcept {
-    const hash_info* info = find_hash(spec.id);
-    std::array<char, 24> text{};
-    if (info == nullptr) {
-      std::snprintf(text.data(), text.size(), "%u", static_cast<unsigned>(spec.id));
-      return fail(errc::unknown_hash, text.data());
-    }
-    if (info->key_bytes == 0 && spec.key_id != 0) return fail(errc::bad_field, "key_id", {spec.key_id});
-    auto made = make_known(*info, spec.seed, key);
-    if (made && made->spec_.key_id != spec.key_id) {
-      std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(spec.key_id));
-      return fail(errc::wrong_key, text.data());
-    }
-    return made;
-  }
+  static result<hasher> make(const hash_spec& spec, std::span<const std::byte> key = {}) noexcept;
 
   // Of a hash chosen at compile time.
   template <hash_function H>
@@ -204,17 +182,6 @@ class hasher {
     operations_->digests_u64(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
   }
 
-  // Calls f with the concrete hash (`const xxh3&`, ...): one choice, then a loop that the compiler sees through.
-  template <class F>
-  void visit(F&& f) const {
-    any_type(hash_list{}, [&](auto tag) {
-      using hash = typename decltype(tag)::type;
-      if (info().id != hash::info.id) return false;
-      f(detail::hash_functions<hash>::self(state_.data()));
-      return true;
-    });
-  }
-
   // Same digests: same hash, seed and key (keys are compared by id).
   friend bool operator==(const hasher& a, const hasher& b) noexcept { return a.spec_ == b.spec_; }
 
@@ -231,76 +198,16 @@ class hasher {
   alignas(8) std::array<std::byte, state_bytes> state_{};
 };
 
-inline const hash_info* find_hash(std::string_view name) noexcept {
-  const hash_info* found = nullptr;
-  any_type(hash_list{}, [&](auto tag) {
-    using hash = typename decltype(tag)::type;
-    if (hash::info.name == name) found = &hash::info;
-    return found != nullptr;
-  });
-  return found;
-}
-
-inline const hash_info* find_hash(std::uint32_t id) noexcept {
-  const hash_info* found = nullptr;
-  any_type(hash_list{}, [&](auto tag) {
-    using hash = typename decltype(tag)::type;
-    if (hash::info.id == id) found = &hash::info;
-    return found != nullptr;
-  });
-  return found;
-}
-
-inline std::uint64_t key_id_of(std::span<const std::byte> key) noexcept {
-  constexpr std::string_view text = "bloomery secret key identifier, version 1";
-  std::uint64_t id = 0;
-  if (key.size() == siphash24::info.key_bytes) {
-    id = (*siphash24::from_key(key))(text.data(), text.size());
-  } else if (key.size() == highwayhash64::info.key_bytes) {
-    id = (*highwayhash64::from_key(key))(text.data(), text.size());
-  } else {
-    return 0;
-  }
-  return id == 0 ? 1 : id;
-}
-
 template <hash_function H>
 hasher hasher::of(const H& hash) noexcept {
   static_assert(sizeof(H) <= state_bytes && alignof(H) <= 8 && std::is_trivially_copyable_v<H>);
-  hash_spec spec{.id = H::info.id};
-  if constexpr (H::info.key_bytes != 0) {
-    std::array<std::byte, H::info.key_bytes> key{};
-    for (std::size_t i = 0; i < hash.key.size(); ++i) store_le(key.data() + 8 * i, hash.key[i]);
-    spec.key_id = key_id_of(key);
-  } else if constexpr (H::info.seed_bits != 0) {
-    spec.seed = hash.seed;
-  }
-  hasher made(detail::operations_of<H>, spec);
+  hasher made(detail::operations_of<H>, spec_of(hash));
   std::memcpy(made.state_.data(), &hash, sizeof(H));
   return made;
 }
 
-inline result<hasher> hasher::make_known(const hash_info& info, std::uint64_t seed,
-                                         std::span<const std::byte> key) noexcept {
-  if (info.key_bytes == 0 && !key.empty()) return fail(errc::not_keyed, info.name);
-  if (key.size() != info.key_bytes) return fail(errc::bad_key_size, info.name, {key.size(), info.key_bytes});
-  const std::uint64_t seed_max =
-      info.seed_bits == 0 ? 0 : std::numeric_limits<std::uint64_t>::max() >> (64U - info.seed_bits);
-  if (seed > seed_max) return fail(errc::bad_seed, info.name, {seed, seed_max});
-  hasher made;
-  any_type(hash_list{}, [&](auto tag) {
-    using hash = typename decltype(tag)::type;
-    if (hash::info.id != info.id) return false;
-    if constexpr (hash::info.key_bytes != 0) {
-      made = of(*hash::from_key(key));
-    } else if constexpr (hash::info.seed_bits != 0) {
-      made = of(hash{.seed = static_cast<decltype(hash::seed)>(seed)});
-    } else {
-      made = of(hash{});
-    }
-    return true;
-  });
-  return made;
-}
-
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/hash/hasher.cpp>
+#endif

@@ -81,3 +81,7 @@ struct key_digests {
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/hash/vector_hashes.cpp>
+#endif

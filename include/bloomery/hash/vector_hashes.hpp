@@ -32,5 +32,5 @@ struct vector_hashes {
 }  // namespace bloomery::inline BLOOMERY_ABI
 
 #ifdef BLOOMERY_HEADER_ONLY
-#include <bloomery/src/hash/vector_hashes.cpp>
+#include <bloomery/hash/key_digests.hpp>
 #endif

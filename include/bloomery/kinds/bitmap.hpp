@@ -55,7 +55,7 @@ BLOOMERY_API std::atomic<const bitmap_engine*>& bitmap_engine_slot() noexcept;
 }  // namespace detail
 
 // Defined in bloomery::bitmap.
-void enable_bitmap() noexcept;
+BLOOMERY_API void enable_bitmap() noexcept;
 
 class BLOOMERY_API bitmap {
  public:

@@ -9,10 +9,8 @@
 #pragma once
 
 #include <array>
-#include <atomic>
 #include <bloomery/core/result.hpp>
 #include <bloomery/native/header.hpp>
-#include <bloomery/native/rans.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
@@ -39,21 +37,11 @@ struct codec {
 };
 
 // Registers zstd and gzip. Defined in the library bloomery::codecs.
-void enable_codecs() noexcept;
+BLOOMERY_API void enable_codecs() noexcept;
 
 namespace detail {
 
 inline constexpr std::array<std::string_view, 4> codec_names = {"none", "zstd", "gzip", "rans"};
-inline constexpr codec own_codec{.id = codec_rans,
-                                 .name = "rans",
-                                 .max_expansion = rans::max_expansion,
-                                 .bound = rans::bound,
-                                 .compress = rans::compress,
-                                 .decompress = rans::decompress,
-                                 .unpack_first = rans::unpack_first};
-inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec_table{nullptr, nullptr, nullptr,
-                                                                                       &own_codec};
-
 }  // namespace detail
 
 // `entry` must live as long as the program. Ids that the file format does not know are ignored.

@@ -24,7 +24,7 @@
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/core/wide.hpp>
-#include <bloomery/hash/hasher.hpp>
+#include <bloomery/hash/spec.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/native/chunks.hpp>
 #include <bloomery/native/foreign.hpp>

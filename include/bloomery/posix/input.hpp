@@ -6,23 +6,15 @@
 
 #include <bloomery/core/buffer.hpp>
 #include <bloomery/core/result.hpp>
+#include <bloomery/native/limit.hpp>
 #include <bloomery/posix/system.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
-#include <limits>
 #include <span>
 
 namespace bloomery::inline BLOOMERY_ABI {
-
-inline constexpr std::uint64_t no_limit = std::numeric_limits<std::uint64_t>::max();
-
-namespace detail {
-
-BLOOMERY_API failure over_limit(std::uint64_t limit) noexcept;
-
-}  // namespace detail
 
 class input_file {
  public:

@@ -23,6 +23,7 @@
 #include <bloomery/native/chunks.hpp>
 #include <bloomery/native/header.hpp>
 #include <bloomery/native/load.hpp>
+#include <bloomery/native/text.hpp>
 #include <bloomery/posix/mapping.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -163,7 +164,7 @@ result<mapped<K>> mapped<K>::open(const char* path, bool trust, const memory_hoo
   }
   const auto header = decode_header(first, mapping->bytes().size());
   if (!header) return fail(header.error());
-  if (auto done = detail::check_kind<K>(*header); !done) return fail(done.error());
+  if (auto done = detail::check_kind(*header, detail::loader_of<K>()); !done) return fail(done.error());
   if (auto whole = detail::check_alone(*header, shard); !whole) return fail(whole.error());
   if (header->codec != codec_none) {
     return fail(errc::unsupported, "is compressed and cannot be asked in place: load it into memory");

@@ -34,13 +34,13 @@ struct temporary_slot {
   std::atomic<int> state{unused};
   path_text path{};
 };
-inline constinit std::array<temporary_slot, 64> temporary_slots{};
+BLOOMERY_API inline constinit std::array<temporary_slot, 64> temporary_slots{};
 
 // Files that are being switched together (posix/output_set.hpp), where a signal handler finds them.
 struct pending_set {
   void (*withdraw)(pending_set& self) noexcept = nullptr;
 };
-inline constinit std::array<std::atomic<pending_set*>, 8> pending_sets{};
+BLOOMERY_API inline constinit std::array<std::atomic<pending_set*>, 8> pending_sets{};
 
 }  // namespace detail
 

@@ -14,11 +14,12 @@
 #include <dirent.h>
 
 #include <array>
-#include <bloomery/native/load.hpp>
-#include <bloomery/native/save.hpp>
 #include <bloomery/native/shard.hpp>
+#include <bloomery/posix/load.hpp>
+#include <bloomery/posix/buffered_output.hpp>
 #include <bloomery/posix/output.hpp>
 #include <bloomery/posix/output_set.hpp>
+#include <bloomery/posix/save.hpp>
 #include <cerrno>
 #include <string_view>
 

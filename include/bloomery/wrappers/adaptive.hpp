@@ -94,7 +94,7 @@ class adaptive {
   static result<adaptive> over(filter<K, H> existing, const filter_params& params = {},
                                const adaptive_options& options = {}) noexcept;
   [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept {
-    if (sub_filters() == 1) return bloomery::save(sub_filters_[0], hasher::of(hash()).spec(), path, options);
+    if (sub_filters() == 1) return bloomery::save(sub_filters_[0], spec_of(hash()), path, options);
     return fail(errc::unsupported, "a filter in several sub-filters is not saved: set a source and rebuild it");
   }
 

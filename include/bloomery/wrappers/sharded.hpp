@@ -286,7 +286,7 @@ result<sharded<K, H>> sharded<K, H>::load(const char* path, const H& hash, const
     if (!stored) return fail_shard(i, *shards, stored.error());
     if (i == 0) first = stored->header.shard;
     if (auto right = check_place(stored->header.shard, i, *shards, first); !right) return fail(right.error());
-    if (!(stored->hash == hasher::of(hash).spec())) {
+    if (!(stored->hash == spec_of(hash))) {
       return fail_shard(i, *shards, "was written with another hash, seed or key than the program uses");
     }
     list->push(part(std::move(stored->filter)));
@@ -296,7 +296,7 @@ result<sharded<K, H>> sharded<K, H>::load(const char* path, const H& hash, const
 
 template <filter_kind K, hash_function H>
 result<void> sharded<K, H>::save(const char* path, const save_options& options) const noexcept {
-  const hash_spec spec = hasher::of(hash_).spec();
+  const hash_spec spec = spec_of(hash_);
   return save_shards(path, shards(), options, [&](unsigned i, byte_sink sink, const save_options& how) {
     return save_to(shards_[i].filter(), spec, sink, how);
   });
@@ -365,7 +365,7 @@ std::uint64_t sharded<K, H>::erase_batch(std::span<const Key> keys) noexcept req
 
 template <filter_kind K, hash_function H>
 result<void> sharded<K, H>::check_alike(const sharded& other) const noexcept {
-  if (!(hasher::of(hash_).spec() == hasher::of(other.hash_).spec())) {
+  if (!(spec_of(hash_) == spec_of(other.hash_))) {
     return fail(errc::mismatch, "they use different seeds or keys");
   }
   if (shards() == other.shards()) return {};

@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <array>
+#include <bloomery/formats.hpp>
+#include <bloomery/posix/buffered_output.hpp>
+
+namespace bloomery::inline BLOOMERY_ABI::formats {
+
+namespace detail {
+namespace {
+
+result<const format*> chosen(const sight& seen, const open_options& how) noexcept {
+  return how.from.empty() ? detect(seen) : find_or_fail(how.from);
+}
+
+result<opened> open_native(const format& form, std::span<const std::byte> bytes, const open_options& how) noexcept {
+  auto header = read_header_bytes(bytes);
+  if (!header) return fail(header.error());
+  auto filter = any_filter::load_bytes(bytes, how.load);
+  if (!filter) return fail(filter.error());
+  return opened{std::move(*filter), &form, bytes.size(), header->codec, *header};
+}
+
+result<opened> open_native(const format& form, const char* path, std::uint64_t size_bytes,
+                           const open_options& how) noexcept {
+  auto header = read_header(path);
+  if (!header) return fail(header.error());
+  auto filter = how.in_memory ? any_filter::load(path, how.load) : any_filter::open(path, how.load);
+  if (!filter) return fail(filter.error());
+  return opened{std::move(*filter), &form, size_bytes, header->codec, *header};
+}
+
+}  // namespace
+}  // namespace detail
+
+result<const format*> find_or_fail(std::string_view name) noexcept {
+  if (const format* found = find(name)) return found;
+  return fail(errc::unknown_format, name);
+}
+
+result<opened> open_bytes(file_bytes bytes, const open_options& how) noexcept {
+  const auto all = bytes.bytes();
+  const auto form = detail::chosen({all, all.size(), all.last(std::min(all.size(), last_sight_bytes))}, how);
+  if (!form) return fail(form.error());
+  if ((*form)->is_native()) return detail::open_native(**form, bytes.bytes(), how);
+  return detail::open_foreign(**form, source_bytes(std::move(bytes)), how);
+}
+
+result<opened> open(const char* path, const open_options& how) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  if (!file->is_regular()) {
+    auto read = bloomery::detail::read_stream(
+        *file, how.load.memory, how.load.max_bytes,
+        [&](std::span<const std::byte> first) { return detail::stream_limit(first, how.from); });
+    if (!read) return fail(read.error());
+    return open_bytes(std::move(*read), how);
+  }
+  std::array<std::byte, sight_bytes> first{};
+  const auto seen = std::span(first).first(file->size_bytes() < first.size() ? file->size_bytes() : first.size());
+  if (auto done = file->read_at(0, seen); !done) return fail(done.error());
+  std::array<std::byte, last_sight_bytes> last{};
+  const auto seen_last = std::span(last).first(std::min(seen.size(), last.size()));
+  if (auto done = file->read_at(file->size_bytes() - seen_last.size(), seen_last); !done) return fail(done.error());
+  const auto form = detail::chosen({seen, file->size_bytes(), seen_last}, how);
+  if (!form) return fail(form.error());
+  if ((*form)->is_native()) return detail::open_native(**form, path, file->size_bytes(), how);
+  if (seen.empty()) return detail::open_foreign(**form, source_bytes(), how);
+  auto mapping = file_mapping::open(path);
+  if (!mapping) return fail(mapping.error());
+  return detail::open_foreign(**form, source_bytes(std::move(*mapping)), how);
+}
+
+bool holds(const format& form, const any_filter& filter) noexcept {
+  if (form.is_native()) return filter.info().id < first_foreign_id;
+  return form.holds != nullptr && form.holds(filter);
+}
+
+result<void> save_to(const any_filter& filter, const format& form, const byte_sink& sink, const save_options& how,
+                     const format_options& options) noexcept {
+  if (form.is_native()) {
+    save_options native = how;
+    native.text = form.name == "text";
+    return filter.save_to(sink, native);
+  }
+  return detail::save_foreign(filter, form, sink, how, options);
+}
+
+result<void> save(const any_filter& filter, const format& form, const char* path, const save_options& how,
+                  const format_options& options) noexcept {
+  if (!holds(form, filter)) return fail(errc::not_in_format, form.name);
+  if (form.is_native()) {
+    save_options native = how;
+    native.text = form.name == "text";
+    return filter.save(path, native);
+  }
+  auto file = output_file::open(path, how.replace);
+  if (!file) return fail(file.error());
+  bloomery::detail::buffered_output buffered(*file);
+  if (auto done = detail::save_foreign(filter, form, byte_sink(buffered), how, options); !done) return done;
+  if (auto done = buffered.flush(); !done) return done;
+  return file->commit();
+}
+
+}  // namespace bloomery::inline BLOOMERY_ABI::formats

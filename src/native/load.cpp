@@ -1,0 +1,175 @@
+#include <array>
+#include <bloomery/native/chunks.hpp>
+#include <bloomery/native/codec.hpp>
+#include <bloomery/native/load.hpp>
+#include <bloomery/native/text.hpp>
+#include <cstdio>
+#include <cstring>
+
+namespace bloomery::inline BLOOMERY_ABI {
+
+namespace detail {
+
+BLOOMERY_BODY byte_source::byte_source(std::span<const std::byte> bytes) noexcept
+    : byte_source(bytes.data(), bytes.size(),
+                  [](const void* from, std::uint64_t offset, std::span<std::byte> out) noexcept -> result<void> {
+                    if (!out.empty()) std::memcpy(out.data(), static_cast<const std::byte*>(from) + offset, out.size());
+                    return {};
+                  }) {}
+
+BLOOMERY_BODY result<file_header> header_of(const byte_source& source) noexcept {
+  std::array<std::byte, large_header_bytes> first{};
+  const auto seen = std::span(first).first(source.size_bytes() < first.size() ? source.size_bytes() : first.size());
+  if (auto done = source.read_at(0, seen); !done) return fail(done.error());
+  return decode_header(seen, source.size_bytes());
+}
+
+BLOOMERY_BODY result<void> check_kind(const file_header& header, const kind_loader& kind) noexcept {
+  if (header.kind_id != kind.id) {
+    std::array<char, 96> text{};
+    std::snprintf(text.data(), text.size(), "holds a filter of kind number %u, not %.*s (kind number %u)",
+                  static_cast<unsigned>(header.kind_id), static_cast<int>(kind.name.size()), kind.name.data(),
+                  static_cast<unsigned>(kind.id));
+    return fail(errc::unsupported, text.data());
+  }
+  if (header.shape.digest_bits != 64 && !kind.takes_digest128) {
+    return fail(errc::bad_field, "digest bits", {header.shape.digest_bits});
+  }
+  if (kind.payload_bytes == nullptr) return {};
+  const auto expected = kind.payload_bytes(header.shape);
+  if (!expected) return fail(expected.error());
+  if (*expected != header.payload_bytes) return fail(errc::bad_field, "payload bytes", {header.payload_bytes});
+  return {};
+}
+
+BLOOMERY_BODY result<void> check_alone(const file_header& header, bool shard) noexcept {
+  if (shard || header.shard.count == 0) return {};
+  return fail(errc::shard_alone, shard_label(header.shard.index, header.shard.count).c_str());
+}
+
+// Compares every chunk, and the zeros behind the last, with what the file says.
+BLOOMERY_BODY result<void> check_chunks(const file_header& header, const byte_source& source,
+                                        std::span<const std::byte> stored) noexcept {
+  std::array<std::byte, 4096> table{};
+  const std::uint64_t chunks = header.chunks();
+  const std::uint64_t a_table = table.size() / checksum_bytes;
+  for (std::uint64_t i = 0; i < chunks; ++i) {
+    if (i % a_table == 0) {
+      const std::uint64_t here = chunks - i < a_table ? chunks - i : a_table;
+      const auto part = std::span(table).first(here * checksum_bytes);
+      if (auto done = source.read_at(header.checksums_offset() + i * checksum_bytes, part); !done) return done;
+    }
+    const auto expected = load_le<std::uint64_t>(table.data() + i % a_table * checksum_bytes);
+    if (chunk_checksum(i, chunk_at(stored, i)) != expected) {
+      return chunk_damaged(header.payload_offset(), header.stored_bytes, i);
+    }
+  }
+  return {};
+}
+
+BLOOMERY_BODY result<void> check_padding(const file_header& header, const byte_source& source) noexcept {
+  std::array<std::byte, 8> bytes{};
+  const auto padding = std::span(bytes).first(padding_bytes(header.stored_bytes));
+  if (auto done = source.read_at(header.payload_offset() + header.stored_bytes, padding); !done) return done;
+  if (all_zero(padding)) return {};
+  return chunk_damaged(header.payload_offset(), header.stored_bytes, header.chunks() - 1);
+}
+
+BLOOMERY_BODY result<aligned_buffer> read_stored(const file_header& header, const byte_source& source,
+                                                 const load_options& options) noexcept {
+  if (header.stored_bytes > options.max_bytes) return over_limit(options.max_bytes);
+  auto stored = aligned_buffer::make(header.stored_bytes, "the filter", options.memory);
+  if (!stored) return stored;
+  if (auto done = source.read_at(header.payload_offset(), stored->bytes()); !done) return fail(done.error());
+  if (!options.trust) {
+    if (auto done = check_chunks(header, source, stored->bytes()); !done) return fail(done.error());
+  }
+  if (auto done = check_padding(header, source); !done) return fail(done.error());
+  return stored;
+}
+
+// Proves that a packed payload is nearly as large as its header says, before memory is asked for as if it were: each step takes
+// no more than 4 times what the step before has unpacked. The first takes twice the input and 32 KiB: together with the
+// input itself, and the text that it may come from, that is below 4 times the file plus 64 KiB.
+BLOOMERY_BODY result<void> prove_size(const codec& packed_by, std::span<const std::byte> stored,
+                                      std::uint64_t payload_bytes, const memory_hooks* memory) noexcept {
+  constexpr std::uint64_t spare_bytes = 32768;
+  if (packed_by.unpack_first == nullptr) return {};
+  for (std::uint64_t size = 2 * stored.size() + spare_bytes; size < payload_bytes; size *= 4) {
+    auto scratch = aligned_buffer::make(size, "the filter", memory);
+    if (!scratch) return fail(scratch.error());
+    if (auto done = packed_by.unpack_first(stored, scratch->bytes()); !done) return done;
+  }
+  return {};
+}
+
+// The payload, checked and unpacked.
+BLOOMERY_BODY result<aligned_buffer> read_payload(const file_header& header, const byte_source& source,
+                                                  const load_options& options) noexcept {
+  if (header.codec == codec_none) return read_stored(header, source, options);
+  const auto found = find_codec(header.codec);
+  if (!found) return fail(found.error());
+  // Division, so that the product cannot overflow; one block more than the whole ones for what is cut off.
+  const std::uint64_t expansion = (*found)->max_expansion;
+  if (header.payload_bytes / expansion > header.stored_bytes) {
+    return fail(errc::bad_field, "payload bytes", {header.payload_bytes});
+  }
+  if (header.payload_bytes > options.max_bytes) return over_limit(options.max_bytes);
+  auto stored = read_stored(header, source, options);
+  if (!stored) return stored;
+  if (auto proven = prove_size(**found, stored->bytes(), header.payload_bytes, options.memory); !proven) {
+    return fail(proven.error());
+  }
+  auto payload = aligned_buffer::make(header.payload_bytes, "the filter", options.memory);
+  if (!payload) return payload;
+  if (auto done = (*found)->decompress(stored->bytes(), payload->bytes()); !done) return fail(done.error());
+  return payload;
+}
+
+BLOOMERY_BODY result<stored_payload> read_native(const byte_source& source, const kind_loader& kind,
+                                                 const load_options& options) noexcept {
+  const auto header = header_of(source);
+  if (!header) return fail(header.error());
+  if (auto done = check_kind(*header, kind); !done) return fail(done.error());
+  if (auto whole = check_alone(*header, options.shard); !whole) return fail(whole.error());
+  auto payload = read_payload(*header, source, options);
+  if (!payload) return fail(payload.error());
+  return stored_payload{*header, std::move(*payload)};
+}
+
+BLOOMERY_BODY result<stored_payload> read_native_bytes(std::span<const std::byte> bytes, const kind_loader& kind,
+                                                       const load_options& options) noexcept {
+  if (!is_text_form(bytes)) return read_native(byte_source(bytes), kind, options);
+  const auto native = unpack_text(bytes, options);
+  if (!native) return fail(native.error());
+  auto stored = read_native(byte_source(native->bytes()), kind, options);
+  if (stored) stored->header.text = true;
+  return stored;
+}
+
+BLOOMERY_BODY result<aligned_buffer> unpack_text(std::span<const std::byte> text,
+                                                 const load_options& options) noexcept {
+  const auto block = find_text(text);
+  if (!block) return fail(block.error());
+  if (block->decoded_bytes > options.max_bytes) return over_limit(options.max_bytes);
+  auto native = aligned_buffer::make(block->decoded_bytes, "the filter's text form", options.memory);
+  if (!native) return native;
+  if (auto done = decode_text(*block, native->bytes()); !done) return fail(done.error());
+  return native;
+}
+
+}  // namespace detail
+
+BLOOMERY_BODY result<file_header> read_header_bytes(std::span<const std::byte> bytes) noexcept {
+  if (!is_text_form(bytes)) return detail::header_of(detail::byte_source(bytes));
+  const auto block = find_text(bytes);
+  if (!block) return fail(block.error());
+  std::array<std::byte, large_header_bytes> first{};
+  const auto seen = std::span(first).first(block->decoded_bytes < first.size() ? block->decoded_bytes : first.size());
+  if (auto done = decode_text(*block, seen); !done) return fail(done.error());
+  auto header = decode_header(seen, block->decoded_bytes);
+  if (header) header->text = true;
+  return header;
+}
+
+}  // namespace bloomery::inline BLOOMERY_ABI

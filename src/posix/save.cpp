@@ -1,0 +1,22 @@
+#include <bloomery/posix/buffered_output.hpp>
+#include <bloomery/posix/save.hpp>
+
+namespace bloomery::inline BLOOMERY_ABI {
+
+namespace detail {
+
+BLOOMERY_BODY result<void> save_file(const saved_content& content, const hash_spec& hash, const char* path,
+                                     const save_options& options) noexcept {
+  auto file = output_file::open(path, options.replace);
+  if (!file) return fail(file.error());
+  const auto image = make_image(content, hash, options);
+  if (!image) return fail(image.error());
+  buffered_output buffered(*file);
+  if (auto done = write_image(*image, byte_sink(buffered), options.text); !done) return done;
+  if (auto done = buffered.flush(); !done) return done;
+  return file->commit();
+}
+
+}  // namespace detail
+
+}  // namespace bloomery::inline BLOOMERY_ABI
