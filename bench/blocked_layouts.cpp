@@ -1,4 +1,4 @@
-// Which block layout should `blocked` use? Add and ask batches of 64-bit digests at about 1 % false positives:
+// Which block layout should `blocked` use? Insert and look up batches of 64-bit digests at about 1 % false positives:
 //   split32   8 lanes of 32 bits, k = 8      (shipped)
 //   split64   8 lanes of 64 bits, k = 8 and the best k      (shipped, the default)
 //   line512   k bits anywhere in a line of 512      (candidate, scalar)
@@ -68,7 +68,7 @@ struct bench_filter {
       kernels::blocked_insert_scalar<Layout>(words(), view(), keys.size(), next);
     }
   }
-  void ask(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) {
+  void query(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) {
     kernels::ready_digests next{keys.data()};
     if constexpr (is_shipped<Layout>) {
       kernels::blocked_contains_batch<Layout>(view(), keys.size(), next, mask.data());
@@ -110,27 +110,27 @@ void query_absent(benchmark::State& state) {
   std::vector<std::uint64_t> mask(batch / 64);
   std::size_t at = 0;
   for ([[maybe_unused]] auto _ : state) {
-    filter.ask(std::span(absent).subspan(at, batch), mask);
+    filter.query(std::span(absent).subspan(at, batch), mask);
     benchmark::DoNotOptimize(mask.data());
     at = at + 2 * batch <= absent.size() ? at + batch : 0;
   }
   std::uint64_t positives = 0;
-  std::uint64_t asked = 0;
+  std::uint64_t probes = 0;
   for (at = 0; at + batch <= absent.size(); at += batch) {
-    filter.ask(std::span(absent).subspan(at, batch), mask);
+    filter.query(std::span(absent).subspan(at, batch), mask);
     for (const std::uint64_t word : mask) positives += static_cast<std::uint64_t>(std::popcount(word));
-    asked += batch;
+    probes += batch;
   }
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(batch));
   state.counters["bits/key"] = bits_per_key;
-  state.counters["FPR%"] = 100.0 * static_cast<double>(positives) / static_cast<double>(asked);
+  state.counters["FPR%"] = 100.0 * static_cast<double>(positives) / static_cast<double>(probes);
 }
 
 template <class Layout>
 void candidates(std::string name, unsigned hashes, int bits_per_key_x100) {
   for (const std::int64_t keys : {1'000'000, 10'000'000, 100'000'000}) {
     benchmark::RegisterBenchmark((name + "/add").c_str(), add<Layout>)->Args({keys, hashes, bits_per_key_x100});
-    benchmark::RegisterBenchmark((name + "/ask").c_str(), query_absent<Layout>)
+    benchmark::RegisterBenchmark((name + "/query").c_str(), query_absent<Layout>)
         ->Args({keys, hashes, bits_per_key_x100});
   }
 }

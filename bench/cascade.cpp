@@ -5,14 +5,14 @@
 // cascade          kind cascade
 // Bloom cascade    filters of kind bloom in a row (Larisch et al., "CRLite", 2017): one of the included keys, one of the
 //                  excluded ones that it lets through, one of the included ones that this lets through, and so on; the first at
-//                  the best rate, the others at 1/2. It is asked filter by filter until one says no
+//                  the best FPR, the others at 1/2. A look-up queries filter by filter until one answers no
 // digests          the included 64-bit digests, sorted, searched by halving
 // roaring          kind bitmap, if the keys were the integers from 0 on
 // bit each         one bit for each key of both lists, if the keys were the integers from 0 on
 // least possible   log2 of the number of ways to choose the included keys
 //
-// Digests are given; times are of one thread, building and asking in batches where there are such. `wrong` counts answers that
-// are wrong about the keys of both lists.
+// Digests are made before the clock runs. Times are of one thread, in batches where there are any. `wrong` counts wrong answers about
+// the keys of both lists.
 #include <bit>
 #include <bloomery/bloomery.hpp>
 #include <bloomery/kinds/bitmap.hpp>
@@ -49,16 +49,16 @@ T checked(result<T> made) {
   std::exit(2);
 }
 
-// Asks for all keys of a list, chunk by chunk; how many get a yes. `ask(digests, mask)`.
-template <class Ask>
-std::uint64_t ask_all(const digest_list& list, double& ns, Ask&& ask) {
+// Looks up all keys of a list, chunk by chunk; returns how many get a yes. `query(digests, mask)`.
+template <class Query>
+std::uint64_t query_all(const digest_list& list, double& ns, Query&& query) {
   std::vector<double> times;
   std::vector<std::uint64_t> mask(mask_words(chunk_keys));
   std::uint64_t yes = 0;
   for (std::size_t first = 0; first < list.size(); first += chunk_keys) {
     const std::size_t count = std::min(chunk_keys, list.size() - first);
     const auto some = std::span<const std::uint64_t>(list).subspan(first, count);
-    const double seconds = seconds_of([&] { ask(some, std::span(mask)); });
+    const double seconds = seconds_of([&] { query(some, std::span(mask)); });
     if (count == chunk_keys || list.size() < chunk_keys) times.push_back(ns_per_key(seconds, count));
     for (std::size_t word = 0; word < mask_words(count); ++word) {
       yes += static_cast<std::uint64_t>(std::popcount(mask[word]));
@@ -68,10 +68,10 @@ std::uint64_t ask_all(const digest_list& list, double& ns, Ask&& ask) {
   return yes;
 }
 
-template <class Ask>
-void ask_both(const lists& of, figures& out, Ask&& ask) {
-  out.wrong = of.included.size() - ask_all(of.included, out.included_ns, ask);
-  out.wrong += ask_all(of.excluded, out.excluded_ns, ask);
+template <class Query>
+void query_both(const lists& of, figures& out, Query&& query) {
+  out.wrong = of.included.size() - query_all(of.included, out.included_ns, query);
+  out.wrong += query_all(of.excluded, out.excluded_ns, query);
 }
 
 figures measure_cascade(const lists& of) {
@@ -80,7 +80,7 @@ figures measure_cascade(const lists& of) {
   std::optional<cascade> filter;
   out.build_seconds = seconds_of([&] { filter.emplace(checked(cascade::build({}, copy.included, copy.excluded, 1))); });
   out.bits = static_cast<double>(filter->memory_bytes()) * 8;
-  ask_both(of, out, [&](auto digests, auto mask) { filter->may_contain_batch(digests, mask); });
+  query_both(of, out, [&](auto digests, auto mask) { filter->may_contain_batch(digests, mask); });
   return out;
 }
 
@@ -94,14 +94,14 @@ class bloom_cascade {
   explicit bloom_cascade(const lists& of) {
     digest_list in = of.included;   // what the next filter holds
     digest_list out = of.excluded;  // what it shall not match
-    double rate = std::min(0.5, static_cast<double>(in.size()) * 1.4427 / 2.0 / static_cast<double>(out.size()));
+    double fpr = std::min(0.5, static_cast<double>(in.size()) * 1.4427 / 2.0 / static_cast<double>(out.size()));
     while (!in.empty()) {
-      bloom& filter = levels_.emplace_back(checked(bloom::make({.keys = in.size(), .fpr = rate})));
+      bloom& filter = levels_.emplace_back(checked(bloom::make({.keys = in.size(), .fpr = fpr})));
       for (const std::uint64_t digest : in) filter.insert(hash_of_level(digest, levels_.size()));
       std::erase_if(out,
                     [&](std::uint64_t digest) { return !filter.may_contain(hash_of_level(digest, levels_.size())); });
       std::swap(in, out);
-      rate = 0.5;
+      fpr = 0.5;
     }
   }
   [[nodiscard]] bool contains(std::uint64_t digest) const {
@@ -123,7 +123,7 @@ class bloom_cascade {
 
 // One key after the other, for ways that have no batches.
 template <class One>
-auto asked_singly(One one) {
+auto queried_singly(One one) {
   return [one](std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) {
     for (std::size_t word = 0; word < mask_words(digests.size()); ++word) mask[word] = 0;
     for (std::size_t i = 0; i < digests.size(); ++i)
@@ -137,7 +137,7 @@ figures measure_bloom_cascade(const lists& of, std::size_t& levels) {
   out.build_seconds = seconds_of([&] { filter.emplace(of); });
   out.bits = static_cast<double>(filter->memory_bytes()) * 8;
   levels = filter->levels();
-  ask_both(of, out, asked_singly([&](std::uint64_t digest) { return filter->contains(digest); }));
+  query_both(of, out, queried_singly([&](std::uint64_t digest) { return filter->contains(digest); }));
   return out;
 }
 
@@ -146,9 +146,9 @@ figures measure_digests(const lists& of) {
   digest_list sorted = of.included;
   out.build_seconds = seconds_of([&] { std::sort(sorted.begin(), sorted.end()); });
   out.bits = static_cast<double>(sorted.size()) * 64;
-  ask_both(of, out, asked_singly([&](std::uint64_t digest) {
-             return std::binary_search(sorted.begin(), sorted.end(), digest);
-           }));
+  query_both(of, out, queried_singly([&](std::uint64_t digest) {
+               return std::binary_search(sorted.begin(), sorted.end(), digest);
+             }));
   return out;
 }
 
@@ -166,7 +166,7 @@ figures measure_roaring(std::size_t included, std::size_t all) {
     filter->insert_batch(of.included);
   });
   out.bits = static_cast<double>(filter->memory_bytes()) * 8;
-  ask_both(of, out, [&](auto digests, auto mask) { filter->may_contain_batch(digests, mask); });
+  query_both(of, out, [&](auto digests, auto mask) { filter->may_contain_batch(digests, mask); });
   return out;
 }
 

@@ -1,4 +1,4 @@
-// The floor (floor.hpp): ns to read one random line of 64 bytes, from 64 KiB to 4 GiB as far as memory goes; steps that
+// The memory-latency floor (floor.hpp): ns to read one random cache line of 64 bytes, from 64 KiB to 4 GiB as far as memory goes; steps that
 // overlap and steps that wait for each other, huge pages and small ones, one thread and all. What no filter with one
 // line per key can beat.
 #include <benchmark/benchmark.h>
@@ -15,10 +15,10 @@ using namespace bloomery;
 void read_lines(benchmark::State& state, bench::page_size pages, unsigned threads, bool dependent) {
   auto lines = bench::line_reader::make(static_cast<std::uint64_t>(state.range(0)), pages);
   if (!lines) return state.SkipWithError(describe(lines.error()).c_str());
-  bench::crew others(threads);
+  bench::worker_pool pool(threads);
   for ([[maybe_unused]] auto _ : state) {
     constexpr std::size_t chunks = 40;
-    const double ns = dependent ? lines->dependent_ns(chunks) : lines->independent_ns(chunks, others);
+    const double ns = dependent ? lines->dependent_ns(chunks) : lines->independent_ns(chunks, pool);
     state.SetIterationTime(ns * 1e-9);
   }
 }

@@ -1,4 +1,4 @@
-// bench/floor.hpp: what a look-up that touches one cache line costs at least, on this machine and at this size.
+// bench/floor.hpp: the memory-latency floor: the least time of a look-up that touches one cache line, by machine and size.
 //
 // Reads one random line of 64 bytes per step from a buffer as large as the filter; a step does nothing else but
 // compute which. No filter that keeps a key in one line can be faster than that, whatever its code.
@@ -6,8 +6,8 @@
 //     auto lines = line_reader::make(filter_bytes, page_size::huge);
 //     double ns = lines->independent_ns(40);         // steps overlap: to compare with batches
 //     double ns = lines->dependent_ns(40);           // a step waits for the one before: to compare with latency
-//     crew threads(2);
-//     double ns = lines->independent_ns(40, threads);  // per line of all threads together
+//     worker_pool pool(2);
+//     double ns = lines->independent_ns(40, pool);     // per line of all threads together
 //
 // The least of three loops counts: one that leaves overlapping to the processor, and two that prefetch ahead, into the first
 // cache and into the second, which has a longer queue.
@@ -24,7 +24,7 @@
 #include <vector>
 
 #include "bench/clock.hpp"
-#include "bench/crew.hpp"
+#include "bench/worker_pool.hpp"
 
 namespace bloomery::bench {
 
@@ -46,7 +46,7 @@ inline void release_small_pages(void* /*context*/, void* memory, std::size_t siz
 
 }  // namespace detail
 
-// Memory for a filter or a buffer. Huge pages are asked for; the kernel may refuse them.
+// Memory for a filter or a buffer. Huge pages are requested; the kernel may refuse them.
 inline const memory_hooks& memory_of(page_size pages) {
   static constexpr memory_hooks small{.allocate = detail::allocate_small_pages, .release = detail::release_small_pages};
   return pages == page_size::small ? small : default_memory();
@@ -64,10 +64,10 @@ class line_reader {
   }
 
   [[nodiscard]] double independent_ns(std::size_t chunks) {
-    crew alone(1);
+    worker_pool alone(1);
     return independent_ns(chunks, alone);
   }
-  [[nodiscard]] double independent_ns(std::size_t chunks, crew& threads) {
+  [[nodiscard]] double independent_ns(std::size_t chunks, worker_pool& threads) {
     // Several chunks a round, because threads have to start together.
     const std::size_t at_once = 8;
     const auto time = [&](auto read) {
@@ -75,8 +75,8 @@ class line_reader {
       for (std::size_t i = 0; i < chunks; ++i) {
         ++round_;
         times.push_back(threads.run([&](unsigned thread) {
-          for (std::size_t part = 0; part < at_once; ++part) {
-            const std::uint64_t sum = read(mix64(round_ * 1024 + thread * 64 + part));
+          for (std::size_t chunk = 0; chunk < at_once; ++chunk) {
+            const std::uint64_t sum = read(mix64(round_ * 1024 + thread * 64 + chunk));
             keep(&sum);
           }
         }));
@@ -101,7 +101,7 @@ class line_reader {
     return ns_per_key(low_percentile(std::move(times)));
   }
   [[nodiscard]] std::uint64_t size_bytes() const { return memory_.size_bytes(); }
-  // Others had their turn since: what fits a cache is to be there again.
+  // Other candidates ran since: brings back into the caches what fits there.
   void warm() const {
     std::uint64_t sum = 0;
     for (std::uint64_t line = 0; line < lines_; ++line) {
@@ -162,8 +162,8 @@ struct floor_figures {
   double threads_independent_small = 0;
 };
 
-// Measures by turns, with others between them: the least of all turns counts. One thread before all and again after them: with
-// the first alone, that it finds the caches less warm would look like a gain of more than the number of threads.
+// Measures in rounds, with other candidates between them; the least of all rounds counts. One thread runs before all threads and
+// again after them: the first run alone finds colder caches, and the gain of threads would look larger than their number.
 class floor_meter {
  public:
   static result<floor_meter> make(std::uint64_t size_bytes) {
@@ -174,7 +174,7 @@ class floor_meter {
     return floor_meter(size_bytes, std::move(*huge), std::move(*small));
   }
 
-  void take_turn(std::size_t chunks, crew& threads) {
+  void take_round(std::size_t chunks, worker_pool& threads) {
     const auto least = [](double& of, double ns) { of = of == 0 ? ns : std::min(of, ns); };
     huge_.warm();
     least(figures_.independent, huge_.independent_ns(chunks));
@@ -198,11 +198,11 @@ class floor_meter {
   floor_figures figures_;
 };
 
-inline result<floor_figures> measure_floor(std::uint64_t size_bytes, std::size_t chunks, crew& threads) {
+inline result<floor_figures> measure_floor(std::uint64_t size_bytes, std::size_t chunks, worker_pool& threads) {
   auto meter = floor_meter::make(size_bytes);
   if (!meter) return fail(meter.error());
-  constexpr std::size_t turns = 4;
-  for (std::size_t turn = 0; turn < turns; ++turn) meter->take_turn((chunks + turns - 1) / turns, threads);
+  constexpr std::size_t rounds = 4;
+  for (std::size_t round = 0; round < rounds; ++round) meter->take_round((chunks + rounds - 1) / rounds, threads);
   return meter->figures();
 }
 

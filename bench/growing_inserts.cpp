@@ -1,6 +1,6 @@
 // How long single inserts into a growing filter take while it grows from 1000 keys: a histogram of those that only store
-// a key, of those that split a page, and of those that also waited for the system to give memory; with memory taken ahead
-// (growing::reserve) the last are gone from the inserts.
+// a key, of those that split a page, and of those that also waited for memory from the system. With memory reserved ahead
+// (growing::reserve) the last group is empty.
 //
 //     bench_growing_inserts [KEYS]      default 10,000,000
 #include <bloomery/kinds/growing.hpp>
@@ -45,8 +45,8 @@ int run(std::uint64_t keys, bool ahead) {
     (memory ? taking_memory : split ? splitting : plain).push_back(ns);
   }
   std::printf("%llu keys, %s\n%-24s %10s %9s %9s %9s %9s %9s %11s\n", static_cast<unsigned long long>(keys),
-              ahead ? "memory taken ahead" : "memory taken when it is needed", "ns an insert", "inserts", "p10", "p50",
-              "p90", "p99", "p99.9", "most");
+              ahead ? "memory reserved ahead" : "memory taken when it is needed", "ns an insert", "inserts", "p10",
+              "p50", "p90", "p99", "p99.9", "most");
   print_line("store", plain);
   print_line("store and split", splitting);
   print_line("store, split, new slab", taking_memory);

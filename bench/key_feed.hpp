@@ -1,4 +1,4 @@
-// bench/key_feed.hpp: chunks of the keys of a source, as a contender takes them: as they are, or as digests.
+// bench/key_feed.hpp: chunks of the keys of a source, as a candidate takes them: as they are, or as digests.
 //
 //     auto feed = feed_of(key_types[0], keys);
 //     key_block block = feed->present(fill, first, count);      // the keys first, first + 1, ...; valid until the next
@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-#include "bench/contender.hpp"
+#include "bench/candidate.hpp"
 #include "bench/keys.hpp"
 
 namespace bloomery::bench {
@@ -50,8 +50,8 @@ class key_feed {
   virtual void begin(std::size_t count) = 0;
   virtual void take(std::span<const std::string_view> keys, std::size_t first) = 0;
   virtual key_block end() = 0;
-  // Where the bytes of the next group go: room for group * max_key_bytes.
-  virtual char* room() {
+  // Where the bytes of the next group go: at least group * max_key_bytes.
+  virtual char* buffer() {
     bytes_.resize(group * max_key_bytes);
     return bytes_.data();
   }
@@ -62,7 +62,7 @@ class key_feed {
     begin(count);
     for (std::size_t first = 0; first < count; first += group) {
       const std::size_t size = std::min(group, count - first);
-      char* to = room();
+      char* to = buffer();
       for (std::size_t i = 0; i < size; ++i) {
         views_[i] = {to, write(first + i, to)};
         to += views_[i].size();
@@ -101,7 +101,7 @@ class text_feed final : public key_feed {
     bytes_.resize((count + group) * max_key_bytes);
     used_ = 0;
   }
-  char* room() override { return bytes_.data() + used_; }
+  char* buffer() override { return bytes_.data() + used_; }
   void take(std::span<const std::string_view> keys, std::size_t first) override {
     std::copy(keys.begin(), keys.end(), texts_.begin() + static_cast<std::ptrdiff_t>(first));
     used_ = static_cast<std::size_t>(keys.back().data() + keys.back().size() - bytes_.data());

@@ -1,9 +1,9 @@
-// bench/keys.hpp: the keys that benchmarks add and ask for, made from numbers while no clock runs.
+// bench/keys.hpp: the keys that benchmarks insert and look up, made from numbers while no clock runs.
 //
 // A source has present keys and absent ones, each by its number, and can start afresh for another filter (`fill`): the
 // same kind filled with other keys. All keys of a fill are different, and the same on every machine.
 //
-//     random_keys        8 or 16 random bytes, or URLs: what timings and usual rates are measured with
+//     random_keys        8 or 16 random bytes, or URLs: what times and usual FPRs are measured with
 //     integer_keys       every third integer in random order, for kinds that take integers
 //     sequence_keys      keys that are hard on a weak hash: hard_key_sets
 //

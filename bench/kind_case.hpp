@@ -62,7 +62,7 @@ struct filter_subject {
   [[nodiscard]] std::uint64_t memory_bytes() const { return filter.kind().memory_bytes(); }
 };
 
-// A kind that is built at once, from digests. A look-up before that finds nothing.
+// A static kind, built from digests. A look-up before that finds nothing.
 template <static_kind K>
 struct built_kind_subject {
   using key = std::uint64_t;
@@ -77,13 +77,13 @@ struct built_kind_subject {
     if (made) filter.emplace(std::move(*made));
   }
   [[nodiscard]] bool may_contain(key digest) const { return filter && filter->may_contain(digest); }
-  void may_contain_batch(std::span<const key> asked, std::span<std::uint64_t> mask) const {
-    if (filter) filter->may_contain_batch(asked, mask);
+  void may_contain_batch(std::span<const key> keys, std::span<std::uint64_t> mask) const {
+    if (filter) filter->may_contain_batch(keys, mask);
   }
   [[nodiscard]] std::uint64_t memory_bytes() const { return filter ? filter->memory_bytes() : 0; }
 };
 
-// The same with a hash. Hashing is a part of building it.
+// The same with a hash. Hashing counts as building.
 template <static_kind K, class Key, hash_function H = xxh3>
 struct built_filter_subject {
   using key = Key;
@@ -114,20 +114,20 @@ result<timed_case> make_dynamic_case(const case_size& size, const hasher& hash,
   if (!filter) return fail(filter.error());
   const unsigned digest_bits = filter->shape().digest_bits;
   auto feed = std::make_unique<digest_feed>(std::move(source), hash, digest_bits);
-  std::unique_ptr<contender> subject;
+  std::unique_ptr<candidate> subject;
   if constexpr (digest128_kind<K>) {
     if (digest_bits == 128) {
       subject =
-          std::make_unique<contender_of<kind_subject<K, digest128>>>(kind_subject<K, digest128>{std::move(*filter)});
+          std::make_unique<candidate_of<kind_subject<K, digest128>>>(kind_subject<K, digest128>{std::move(*filter)});
       return timed_case(std::move(subject), std::move(feed), size.keys);
     }
   }
-  subject = std::make_unique<contender_of<kind_subject<K, std::uint64_t>>>(
+  subject = std::make_unique<candidate_of<kind_subject<K, std::uint64_t>>>(
       kind_subject<K, std::uint64_t>{std::move(*filter)});
   return timed_case(std::move(subject), std::move(feed), size.keys);
 }
 
-// With random keys of 16 bytes, or integers where the kind takes them, unless another source is given.
+// With random keys of 16 bytes, or integers where the kind takes them, unless another source is provided.
 template <filter_kind K>
 result<timed_case> make_kind_case(const case_size& size, const hasher& hash,
                                   std::shared_ptr<const key_source> source = nullptr) {
@@ -141,41 +141,41 @@ result<timed_case> make_kind_case(const case_size& size, const hasher& hash,
   if constexpr (static_kind<K>) {
     if (auto plan = K::plan({.keys = size.keys, .fpr = size.fpr}, size.layout); !plan) return fail(plan.error());
     built_kind_subject<K> subject{{.fpr = size.fpr, .layout = size.layout}};
-    return timed_case(std::make_unique<contender_of<built_kind_subject<K>>>(std::move(subject)),
+    return timed_case(std::make_unique<candidate_of<built_kind_subject<K>>>(std::move(subject)),
                       std::make_unique<digest_feed>(std::move(source), hash, 64U), size.keys);
   } else {
     return make_dynamic_case<K>(size, hash, std::move(source));
   }
 }
 
-// What takes keys of this type, also from many threads at once; `params` may also give bits per key, a layout, or where
+// What takes keys of this type, also from many threads at once; `params` may also hold bits per key, a layout, or where
 // memory comes from.
 template <filter_kind K, hash_function H = xxh3, bool Threads = true>
-result<std::unique_ptr<contender>> make_filter_contender(const filter_params& params, const key_type& type,
+result<std::unique_ptr<candidate>> make_filter_candidate(const filter_params& params, const key_type& type,
                                                          const H& hash = {}) {
-  const auto contender_with = [&](auto make_subject) -> std::unique_ptr<contender> {
+  const auto candidate_with = [&](auto make_subject) -> std::unique_ptr<candidate> {
     if (type.number) return make_subject(std::type_identity<std::uint64_t>{});
     return make_subject(std::type_identity<std::string_view>{});
   };
   if constexpr (static_kind<K>) {
     if (auto plan = K::plan(params.sizes(), params.layout); !plan) return fail(plan.error());
-    return contender_with([&](auto tag) {
+    return candidate_with([&](auto tag) {
       using subject = built_filter_subject<K, typename decltype(tag)::type, H>;
-      return std::make_unique<contender_of<subject>>(subject{params, hash});
+      return std::make_unique<candidate_of<subject>>(subject{params, hash});
     });
   } else {
     auto made = filter<K, H>::make(params, hash);
     if (!made) return fail(made.error());
-    return contender_with([&](auto tag) {
+    return candidate_with([&](auto tag) {
       using subject = filter_subject<K, typename decltype(tag)::type, H, Threads>;
-      return std::make_unique<contender_of<subject>>(subject{std::move(*made)});
+      return std::make_unique<candidate_of<subject>>(subject{std::move(*made)});
     });
   }
 }
 
 template <filter_kind K>
 result<timed_case> make_filter_case(const case_size& size, const key_type& type) {
-  auto made = make_filter_contender<K, xxh3, false>({.keys = size.keys, .fpr = size.fpr, .layout = size.layout}, type);
+  auto made = make_filter_candidate<K, xxh3, false>({.keys = size.keys, .fpr = size.fpr, .layout = size.layout}, type);
   if (!made) return fail(made.error());
   return timed_case(std::move(*made), feed_of(type, size.keys), size.keys);
 }

@@ -1,5 +1,5 @@
-// Every kind of the list at 1 %: ns per key to add, to ask for absent and for present keys, in batches, one by one, and
-// one by one where each waits for the answer before; for digests that are made beforehand and for integers, keys of 16
+// Every kind of the list at 1 %: ns per key to insert and to look up absent and present keys: in batches, one by one, and one
+// by one where each look-up waits for the answer before; for digests that are made beforehand and for integers, keys of 16
 // bytes and URLs. Counters: bits/key and measured FPR in per cent. The code is that of `bloomery bench`
 // (timed_case.hpp). Names are KIND/KEYS/WHAT/NUMBER: narrow down with --benchmark_filter.
 #include <benchmark/benchmark.h>
@@ -41,17 +41,17 @@ void add(benchmark::State& state, const std::string& name, const make_case& make
   state.counters["bits/key"] = each.bits_per_key();
 }
 
-void ask(benchmark::State& state, const std::string& name, const make_case& make, bench::call_with how,
-         bench::ask_for which) {
+void query(benchmark::State& state, const std::string& name, const make_case& make, bench::call_with how,
+           bench::ask_for which) {
   auto& each = full_case(name, make, static_cast<std::uint64_t>(state.range(0)));
   each.reset_hits();
-  std::uint64_t asked = 0;
+  std::uint64_t queried = 0;
   for ([[maybe_unused]] auto _ : state) {
     state.SetIterationTime(each.ask_chunk(how, which));
-    asked += bench::chunk_keys;
+    queried += bench::chunk_keys;
   }
-  state.SetItemsProcessed(static_cast<std::int64_t>(asked));
-  const double share = static_cast<double>(each.hits()) / static_cast<double>(asked);
+  state.SetItemsProcessed(static_cast<std::int64_t>(queried));
+  const double share = static_cast<double>(each.hits()) / static_cast<double>(queried);
   state.counters[which == bench::ask_for::present ? "found%" : "FPR%"] = 100.0 * share;
 }
 
@@ -67,7 +67,7 @@ void add_benchmarks(const std::string& name, const make_case& make, std::int64_t
     named("add_single", add, single);
     for (const bench::ask_way& way : bench::ask_ways) {
       for (const bench::figure_name& figure : bench::figure_names) {
-        if (figure.ns == way.ns) named(figure.name, ask, way.how, way.which);
+        if (figure.ns == way.ns) named(figure.name, query, way.how, way.which);
       }
     }
   }
@@ -84,7 +84,7 @@ int main(int argc, char** argv) {
     const auto make = [hash](std::uint64_t keys) {
       return bench::make_kind_case<kind>({.keys = keys, .fpr = 0.01}, hash);
     };
-    // A hundred million random inserts into a bitmap take minutes and say nothing new.
+    // A hundred million random inserts into a bitmap take minutes and show nothing new.
     add_benchmarks(name + "/digest", make, kind::info.integer_keys ? 10'000'000 : 100'000'000);
     if constexpr (!kind::info.integer_keys) {
       for (const bench::key_type& type : bench::key_types) {

@@ -16,7 +16,7 @@ WIDTH, HEIGHT = 960, 560
 LEFT, RIGHT, TOP, BOTTOM = 98, 258, 74, 66
 LABEL_STEP = 17
 
-# Told apart by those who do not see red and green, too (after Okabe and Ito), each for a light and for a dark card.
+# Distinct for colour-blind readers, too (after Okabe and Ito), each for a light and for a dark card.
 COLOURS = [("#0b62b0", "#5db2ff"), ("#c2410c", "#ff9b5e"), ("#0a7d5a", "#45cfa2"), ("#a3267b", "#f08fcf"),
            ("#7a5c00", "#e3c04a"), ("#5b4bb7", "#b3a7ff"), ("#46606e", "#a9c0cc"), ("#8a1c1c", "#ff8f8f"),
            ("#1f6f7a", "#67d0dd"), ("#59631a", "#c3cf6d"), ("#6b4423", "#d9a77c"), ("#2e7d32", "#8fd694"), ("#c2185b", "#ff80ab"), ("#37474f", "#cfd8dc")]

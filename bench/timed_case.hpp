@@ -1,17 +1,17 @@
-// bench/timed_case.hpp: a contender and its keys, timed chunk by chunk: what `bloomery bench` and all programs here
+// bench/timed_case.hpp: a candidate and its keys, timed chunk by chunk: what `bloomery bench` and all programs here
 // measure with.
 //
 // Keys (or digests) are made before the clock runs, memory is there and touched, and the caller uses answers without
 // branching on them. Every call that is timed returns the seconds of one chunk.
 //
-//     timed_case each(std::make_unique<contender_of<my_set>>(...), feed_of(type, keys), keys);
+//     timed_case each(std::make_unique<candidate_of<my_set>>(...), feed_of(type, keys), keys);
 //     each.start_fill();
 //     while (!each.is_full()) seconds += each.add_chunk();
 //     seconds = each.ask_chunk(call_with::batch, ask_for::absent);
-//     each.hits()                                    // of all asked so far
+//     each.hits()                                    // of all looked up so far
 //
-// `measure` makes all figures of one case. Several cases are compared by taking turns: fill each, then let each ask a
-// few chunks in every way, again and again (`ask_times`), so that what disturbs the machine disturbs all of them.
+// `measure` makes all figures of one case. Several cases are compared in rounds: fill each, then let each look up
+// a few chunks in every way, round after round (`query_times`), so that what disturbs the machine disturbs all of them.
 #pragma once
 
 #include <algorithm>
@@ -24,8 +24,8 @@
 #include <utility>
 #include <vector>
 
+#include "bench/candidate.hpp"
 #include "bench/clock.hpp"
-#include "bench/contender.hpp"
 #include "bench/key_feed.hpp"
 
 namespace bloomery::bench {
@@ -51,16 +51,16 @@ struct rate_count {
   }
   [[nodiscard]] double low() const { return binomial::lower_bound(hits, asked, doubt); }
   [[nodiscard]] double high() const { return asked == 0 ? 1.0 : binomial::upper_bound(hits, asked, doubt); }
-  // Whether the true rate is above 1.05 times the promised one, beyond doubt.
+  // Whether the true FPR is above 1.05 times the promised one, beyond doubt.
   [[nodiscard]] bool breaks(double promised) const { return low() > tolerance * promised; }
 };
 
 class timed_case {
  public:
-  timed_case(std::unique_ptr<contender> subject, std::unique_ptr<key_feed> feed, std::uint64_t keys)
+  timed_case(std::unique_ptr<candidate> subject, std::unique_ptr<key_feed> feed, std::uint64_t keys)
       : subject_(std::move(subject)), feed_(std::move(feed)), keys_(keys) {}
 
-  // Empties the contender; other keys come.
+  // Empties the candidate; other keys come.
   void start_fill() {
     subject_->clear();
     ++fill_;
@@ -68,8 +68,8 @@ class timed_case {
     asked_ = 0;
   }
   [[nodiscard]] bool is_full() const { return added_ == keys_; }
-  // Seconds for the next chunk of keys, the last of which may be shorter. A contender that is built at once takes no
-  // time for any but the last.
+  // Seconds for the next chunk of keys, the last of which may be shorter. A static candidate takes no time
+  // for any but the last.
   double add_chunk(call_with how = call_with::batch) {
     const key_block block = feed_->present(fill_, added_, std::min<std::uint64_t>(chunk_keys, keys_ - added_));
     added_ += block.size();
@@ -80,41 +80,41 @@ class timed_case {
     return seconds_of([&] { subject_->build(); });
   }
 
-  // Seconds for a chunk of keys that were not asked for before in this fill (present ones are taken at random).
+  // Seconds for a chunk of keys that were not looked up before in this fill (present ones are taken at random).
   double ask_chunk(call_with how, ask_for which, std::size_t count = chunk_keys) {
     const key_block block = next_block(*feed_, which, count);
     std::uint64_t hits = 0;
     const double seconds = seconds_of([&] {
-      hits = subject_->ask(block, how);
+      hits = subject_->query(block, how);
       keep(&hits);
     });
     hits_ += hits;
     return seconds;
   }
-  // The number of the next key to ask for; somebody else asks for so many of them.
+  // The number of the next key to look up; another thread looks up so many of them.
   std::uint64_t skip_keys(std::uint64_t count) {
     asked_ += count;
     return asked_ - count;
   }
-  // The next keys to ask for, from a feed of the same keys.
+  // The next keys to look up, from a feed of the same keys.
   key_block next_block(key_feed& feed, ask_for which, std::size_t count) {
     const std::uint64_t first = skip_keys(count);
     return which == ask_for::absent ? feed.absent(fill_, first, count)
                                     : feed.present_at_random(fill_, keys_, first, count);
   }
 
-  // Forgets what was asked, not which keys come next.
+  // Forgets the hits, not which keys come next.
   void reset_hits() { hits_ = 0; }
   [[nodiscard]] std::uint64_t hits() const { return hits_; }
-  [[nodiscard]] const contender& subject() const { return *subject_; }
-  [[nodiscard]] contender& subject() { return *subject_; }
+  [[nodiscard]] const candidate& subject() const { return *subject_; }
+  [[nodiscard]] candidate& subject() { return *subject_; }
   [[nodiscard]] std::uint64_t keys() const { return keys_; }
   [[nodiscard]] std::uint64_t fill() const { return fill_; }
   [[nodiscard]] double bits_per_key() const {
     return static_cast<double>(subject_->memory_bytes()) * 8.0 / static_cast<double>(keys_);
   }
 
-  // False positives among `probes` keys, in as many fills; leaves the contender full.
+  // False positives among `probes` keys, in as many fills; leaves the candidate full.
   rate_count count_hits(std::uint64_t fills, std::uint64_t probes) {
     rate_count count;
     for (std::uint64_t fill = 0; fill < fills; ++fill) {
@@ -127,16 +127,16 @@ class timed_case {
   void count_hits_of_fill(std::uint64_t probes, rate_count& count) {
     reset_hits();
     for (std::uint64_t left = probes; left != 0;) {
-      const auto part = static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk_keys));
-      ask_chunk(call_with::batch, ask_for::absent, part);
-      left -= part;
+      const auto chunk = static_cast<std::size_t>(std::min<std::uint64_t>(left, chunk_keys));
+      ask_chunk(call_with::batch, ask_for::absent, chunk);
+      left -= chunk;
     }
     count.hits += hits_;
     count.asked += probes;
   }
 
  private:
-  std::unique_ptr<contender> subject_;
+  std::unique_ptr<candidate> subject_;
   std::unique_ptr<key_feed> feed_;
   std::uint64_t keys_;
   std::uint64_t fill_ = 0;
@@ -149,8 +149,8 @@ class timed_case {
 
 struct effort {
   std::uint64_t add_keys;  // fill again until so many were added
-  std::size_t ask_chunks;  // of each way to ask
-  std::uint64_t probes;    // absent keys, for the rate
+  std::size_t ask_chunks;  // of each way to look up
+  std::uint64_t probes;    // absent keys, for the FPR
 };
 
 struct case_figures {
@@ -198,7 +198,7 @@ inline constexpr std::array ask_ways = {
     ask_way{call_with::dependent, ask_for::present, &case_figures::present_dependent},
 };
 
-// How many filters of so many keys are filled. The rate of one small filter hangs on its few keys; the promise is about
+// How many filters of so many keys are filled. The FPR of one small filter depends on its few keys; the promise is about
 // the mean.
 inline std::uint64_t fills_for(std::uint64_t keys, std::uint64_t add_keys, std::uint64_t most) {
   return std::clamp<std::uint64_t>(add_keys / keys, 1, most);
@@ -223,7 +223,7 @@ inline double add_seconds_per_key(const std::vector<std::vector<double>>& chunks
 class add_times {
  public:
   explicit add_times(const timed_case& each)
-      : at_once_(each.subject().builds_static()), chunks_((each.keys() + chunk_keys - 1) / chunk_keys) {}
+      : is_static_(each.subject().builds_static()), chunks_((each.keys() + chunk_keys - 1) / chunk_keys) {}
 
   // `tick` is called after each chunk with the number of its keys.
   template <class Tick>
@@ -242,23 +242,23 @@ class add_times {
   }
   [[nodiscard]] double ns_per_key() const {
     if (built_.empty()) return 0;
-    return (at_once_ ? low_percentile(built_) : add_seconds_per_key(chunks_)) * 1e9;
+    return (is_static_ ? low_percentile(built_) : add_seconds_per_key(chunks_)) * 1e9;
   }
 
  private:
-  bool at_once_;
+  bool is_static_;
   std::vector<std::vector<double>> chunks_;
   std::vector<double> built_;
 };
 
-// What asking took, in every way: the low percentile of a turn's chunks, and the least of all turns, as with the floor. What
+// What look-ups took, in every way: the low percentile of a round's chunks, and the least of all rounds, as for the floor. What
 // disturbs the machine for some seconds is then in no figure.
-class ask_times {
+class query_times {
  public:
-  // So many chunks in each way, after some that are not counted and bring the contender back into the caches. `tick` is
+  // So many chunks in each way, after some that are not counted and bring the candidate back into the caches. `tick` is
   // called after each chunk with the number of its keys.
   template <class Tick>
-  void take_turn(timed_case& each, std::size_t chunks, Tick&& tick, std::size_t warm_chunks = 0) {
+  void take_round(timed_case& each, std::size_t chunks, Tick&& tick, std::size_t warm_chunks = 0) {
     for (std::size_t i = 0; i < warm_chunks; ++i) each.ask_chunk(call_with::batch, ask_for::absent);
     for (std::size_t way = 0; way < ask_ways.size(); ++way) {
       std::vector<double> times;
@@ -267,9 +267,9 @@ class ask_times {
         tick(chunk_keys);
       }
       const double seconds = low_percentile(std::move(times));
-      seconds_[way] = turns_ == 0 ? seconds : std::min(seconds_[way], seconds);
+      seconds_[way] = rounds_ == 0 ? seconds : std::min(seconds_[way], seconds);
     }
-    ++turns_;
+    ++rounds_;
   }
   void write(case_figures& to) const {
     for (std::size_t way = 0; way < ask_ways.size(); ++way) to.*ask_ways[way].ns = bench::ns_per_key(seconds_[way]);
@@ -277,10 +277,10 @@ class ask_times {
 
  private:
   std::array<double, ask_ways.size()> seconds_{};
-  std::size_t turns_ = 0;
+  std::size_t rounds_ = 0;
 };
 
-// Others had their turn since: what fits a cache is to be there again, each line with some confidence.
+// Other candidates ran since: chunks that bring back into the caches what fits there, each line with some confidence.
 inline std::size_t warm_chunks_for(std::uint64_t memory_bytes) {
   constexpr std::uint64_t beyond_caches = std::uint64_t{64} << 20U;
   constexpr std::uint64_t most = 16;
@@ -305,9 +305,9 @@ case_figures measure(timed_case& each, const effort& with, Tick&& tick) {
   out.add_single = singly.ns_per_key();
   out.memory_bytes = each.subject().memory_bytes();
   out.bits_per_key = each.bits_per_key();
-  ask_times asked;
-  asked.take_turn(each, with.ask_chunks, tick);
-  asked.write(out);
+  query_times queried;
+  queried.take_round(each, with.ask_chunks, tick);
+  queried.write(out);
   return out;
 }
 

@@ -1,4 +1,4 @@
-#include "bench/race/race_machine.hpp"
+#include "bench/peers/machine.hpp"
 
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -26,7 +26,7 @@ std::string after(const std::string& line, char mark) {
   return at == std::string::npos ? line : line.substr(line.find_first_not_of(" \t", at + 1));
 }
 
-// As the kernel says it: 512K. The C library is wrong about some guests.
+// As the kernel reports it: 512K. The C library is wrong about some guests.
 std::string cache_size(unsigned index) {
   return first_line(("/sys/devices/system/cpu/cpu0/cache/index" + std::to_string(index) + "/size").c_str());
 }

@@ -1,16 +1,17 @@
-// race: our kinds and their peers in one process, by turns, and the floor beside them. Writes one JSON object.
+// bench_peers: our kinds and their peers in one process, measured in rounds, and the memory-latency floor beside them. Writes one
+// JSON object.
 //
-//     bench_race [OPTIONS] MODULE.so...
+//     bench_peers [OPTIONS] MODULE.so...
 //
 //     --keys u64,bytes16,url     types of keys (all)
 //     --sizes 1k,10k,...         numbers of keys (1k to 100M by tens)
 //     --bits N                   bits per key, where there is a choice (12)
-//     --pages own|small|huge     own: as each contender asks for them; small: nobody has huge pages; huge: malloc asks too
-//     --only TEXT                contenders with this in "name (build)" only; may be given again
-//     --rounds N                 turns of each contender (6)
-//     --threads N                ask and add with so many threads too (all processors; 1: do not)
-//     --rates                    no times: false-positive rates of 1M keys from 4 to 30 bits per key
-//     --list                     what the modules offer
+//     --pages own|small|huge     own: as each candidate requests; small: no huge pages; huge: malloc requests them too
+//     --only TEXT                candidates with this in "name (build)" only; repeatable
+//     --rounds N                 rounds (6)
+//     --threads N                look up and add with so many threads too (all processors; 1: do not)
+//     --fpr                      no times: false-positive rates of 1M keys from 4 to 30 bits per key
+//     --list                     the candidates of the modules
 #include <dlfcn.h>
 #include <sys/prctl.h>
 #include <unistd.h>
@@ -24,8 +25,8 @@
 #include <thread>
 #include <vector>
 
-#include "bench/race/race_group.hpp"
-#include "bench/race/race_machine.hpp"
+#include "bench/peers/group.hpp"
+#include "bench/peers/machine.hpp"
 
 namespace {
 
@@ -33,7 +34,7 @@ using namespace bloomery::bench;
 using json = nlohmann::ordered_json;
 
 [[noreturn]] void refuse(const std::string& what) {
-  std::fprintf(stderr, "bench_race: %s\n", what.c_str());
+  std::fprintf(stderr, "bench_peers: %s\n", what.c_str());
   std::exit(2);
 }
 
@@ -43,8 +44,8 @@ struct arguments {
   double bits = 12;
   std::string pages = "own";
   std::vector<std::string> only{};
-  race_care care{.threads = std::max(1U, std::thread::hardware_concurrency())};
-  bool rates = false;
+  group_effort effort{.threads = std::max(1U, std::thread::hardware_concurrency())};
+  bool fpr_only = false;
   bool list = false;
   std::vector<std::string> modules{};
 };
@@ -103,20 +104,20 @@ arguments parse(int argc, char** argv) {
     } else if (word == "--only") {
       out.only.emplace_back(value());
     } else if (word == "--rounds") {
-      out.care.rounds = count_of(value());
+      out.effort.rounds = count_of(value());
     } else if (word == "--threads") {
-      out.care.threads = static_cast<unsigned>(count_of(value()));
-    } else if (word == "--rates") {
-      out.rates = true;
+      out.effort.threads = static_cast<unsigned>(count_of(value()));
+    } else if (word == "--fpr") {
+      out.fpr_only = true;
     } else if (word == "--list") {
       out.list = true;
     } else if (word.substr(0, 1) == "-") {
-      refuse("no option " + std::string(word) + "; the head of bench/race/race.cpp has them");
+      refuse("no option " + std::string(word) + "; the head of bench/peers/main.cpp has them");
     } else {
       out.modules.emplace_back(word);
     }
   }
-  if (out.modules.empty()) refuse("name the modules with the contenders, such as lib/race_ours_shipped.so");
+  if (out.modules.empty()) refuse("name the modules with the candidates, such as lib/candidates_shipped.so");
   if (out.types.empty()) {
     for (const key_type& type : key_types) out.types.push_back(&type);
   }
@@ -133,26 +134,27 @@ void settle_pages(const std::string& pages, char** argv) {
   refuse("cannot start again with other settings of malloc");
 }
 
-std::vector<offer> offers_of(const arguments& given) {
-  std::vector<offer> out;
-  for (const std::string& path : given.modules) {
+std::vector<registration> registrations_of(const arguments& options) {
+  std::vector<registration> out;
+  for (const std::string& path : options.modules) {
     void* const module =
         ::dlopen((path.find('/') == std::string::npos ? "./" + path : path).c_str(), RTLD_NOW | RTLD_LOCAL);
     if (module == nullptr) refuse(std::string("cannot open a module: ") + ::dlerror());
-    const auto entry = reinterpret_cast<void (*)(std::vector<offer>&)>(::dlsym(module, "bloomery_race_offers"));
-    if (entry == nullptr) refuse("'" + path + "' is no module of the race: it has no bloomery_race_offers");
+    const auto entry =
+        reinterpret_cast<void (*)(std::vector<registration>&)>(::dlsym(module, "bloomery_register_candidates"));
+    if (entry == nullptr) refuse("'" + path + "' is no module of candidates: it has no bloomery_register_candidates");
     entry(out);
   }
-  if (given.only.empty()) return out;
-  std::vector<offer> some;
-  for (const offer& each : out) {
-    for (const std::string& text : given.only) {
+  if (options.only.empty()) return out;
+  std::vector<registration> some;
+  for (const registration& each : out) {
+    for (const std::string& text : options.only) {
       if ((each.name + " (" + each.build + ")").find(text) == std::string::npos) continue;
       some.push_back(each);
       break;
     }
   }
-  if (some.empty()) refuse("no contender has '" + given.only.front() + "' in its name; --list shows them");
+  if (some.empty()) refuse("no candidate has '" + options.only.front() + "' in its name; --list shows them");
   return some;
 }
 
@@ -160,7 +162,7 @@ std::vector<offer> offers_of(const arguments& given) {
 
 double rounded(double ns) { return static_cast<double>(static_cast<std::int64_t>(ns * 1000 + 0.5)) / 1000; }
 
-json as_json(const offer& of) {
+json as_json(const registration& of) {
   return {{"name", of.name},
           {"version", of.version},
           {"ours", of.ours},
@@ -170,7 +172,7 @@ json as_json(const offer& of) {
           {"sized_by_bits", of.sized_by_bits}};
 }
 
-json as_json(const race_row& row, const race_size& size) {
+json as_json(const candidate_row& row, const candidate_size& size) {
   json out = as_json(*row.of);
   out["key_type"] = size.type->name;
   out["keys"] = size.keys;
@@ -183,13 +185,13 @@ json as_json(const race_row& row, const race_size& size) {
   const auto together = [&](const char* name, const thread_figures& of) {
     if (of.all > 0) out["threads"][name] = {{"one", rounded(of.one)}, {"all", rounded(of.all)}};
   };
-  together("absent_batch", row.ask_threads);
+  together("absent_batch", row.query_threads);
   together("add", row.add_threads);
   together("add_parallel", row.add_parallel);
   return out;
 }
 
-json as_json(const floor_figures& floor, const race_size& size) {
+json as_json(const floor_figures& floor, const candidate_size& size) {
   return {{"key_type", size.type->name},
           {"keys", size.keys},
           {"size_bytes", floor.size_bytes},
@@ -202,19 +204,19 @@ json as_json(const floor_figures& floor, const race_size& size) {
             {"threads_small_pages", rounded(floor.threads_independent_small)}}}};
 }
 
-void race(const arguments& given, const std::vector<offer>& offers, json& out) {
+void measure(const arguments& options, const std::vector<registration>& registrations, json& out) {
   out["rows"] = json::array();
   out["floors"] = json::array();
   out["left_out"] = json::array();
-  for (const key_type* type : given.types) {
-    for (const std::uint64_t keys : given.sizes) {
-      std::fprintf(stderr, "bench_race: %llu keys, %s\n", static_cast<unsigned long long>(keys),
+  for (const key_type* type : options.types) {
+    for (const std::uint64_t keys : options.sizes) {
+      std::fprintf(stderr, "bench_peers: %llu keys, %s\n", static_cast<unsigned long long>(keys),
                    std::string(type->title).c_str());
-      const race_size size{.keys = keys, .bits_per_key = given.bits, .type = type};
-      const group_result group = run_group(offers, size, given.care);
-      for (const race_row& row : group.rows) out["rows"].push_back(as_json(row, size));
+      const candidate_size size{.keys = keys, .bits_per_key = options.bits, .type = type};
+      const group_result group = run_group(registrations, size, options.effort);
+      for (const candidate_row& row : group.rows) out["rows"].push_back(as_json(row, size));
       if (group.floor) out["floors"].push_back(as_json(*group.floor, size));
-      for (const offer* of : group.left_out) {
+      for (const registration* of : group.left_out) {
         json each = as_json(*of);
         each["key_type"] = type->name;
         each["keys"] = keys;
@@ -224,14 +226,14 @@ void race(const arguments& given, const std::vector<offer>& offers, json& out) {
   }
 }
 
-void count_rates(const arguments& given, const std::vector<offer>& offers, json& out) {
+void measure_fprs(const arguments& options, const std::vector<registration>& registrations, json& out) {
   constexpr std::uint64_t keys = 1'000'000;
-  out["rates"] = json::array();
-  for (const offer& of : offers) {
+  out["rates"] = json::array();  // the name in archived runs
+  for (const registration& of : registrations) {
     if (!of.sized_by_bits) continue;
     for (unsigned bits = 4; bits <= 30; bits += 2) {
-      const race_size size{.keys = keys, .bits_per_key = static_cast<double>(bits), .type = given.types.front()};
-      const auto point = run_rate(of, size);
+      const candidate_size size{.keys = keys, .bits_per_key = static_cast<double>(bits), .type = options.types.front()};
+      const auto point = measure_fpr(of, size);
       if (!point) continue;
       json each = as_json(of);
       each["keys"] = keys;
@@ -247,21 +249,21 @@ void count_rates(const arguments& given, const std::vector<offer>& offers, json&
 }  // namespace
 
 int main(int argc, char** argv) {
-  const arguments given = parse(argc, argv);
-  settle_pages(given.pages, argv);
-  const std::vector<offer> offers = offers_of(given);
+  const arguments options = parse(argc, argv);
+  settle_pages(options.pages, argv);
+  const std::vector<registration> registrations = registrations_of(options);
   json out;
-  if (given.list) {
-    for (const offer& each : offers) out.push_back(as_json(each));
+  if (options.list) {
+    for (const registration& each : registrations) out.push_back(as_json(each));
   } else {
     out = {{"machine", machine_facts()},
-           {"pages", given.pages},
+           {"pages", options.pages},
            {"chunk_keys", chunk_keys},
-           {"threads", given.care.threads}};
-    if (given.rates) {
-      count_rates(given, offers, out);
+           {"threads", options.effort.threads}};
+    if (options.fpr_only) {
+      measure_fprs(options, registrations, out);
     } else {
-      race(given, offers, out);
+      measure(options, registrations, out);
     }
   }
   std::puts(out.dump(1).c_str());

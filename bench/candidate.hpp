@@ -1,7 +1,7 @@
-// bench/contender.hpp: something that is filled with keys and asked for them: a kind, a filter with its hash, a peer.
+// bench/candidate.hpp: what is measured: a kind, a filter with its hash, or a peer. It is filled with keys and queried for them.
 //
 // All are driven through this one interface, a chunk of keys at a time, so that a call through it costs nothing next to
-// the work, and the loop over single keys is compiled with the contender. `contender_of` makes one from a subject:
+// the work, and the loop over single keys is compiled with the candidate. `candidate_of` makes one from a subject:
 //
 //     struct my_set {
 //       using key = std::uint64_t;                     // or std::string_view, digest128
@@ -12,11 +12,11 @@
 //                                                      // and with_lookup(f) as filter has it
 //       std::uint64_t memory_bytes() const;
 //     };
-//     contender_of<my_set> each(my_set{...});
+//     candidate_of<my_set> each(my_set{...});
 //
-// A subject that is built from all of its keys at once has `void build(std::span<const key>)` in place of insert, and
-// may have `prepare` of the same form, which is not timed.
-// `ask` may be called from several threads at a time; `add_shared` too, where `shares_adds`.
+// A static subject, built from the complete key set, has `void build(std::span<const key>)` in place of insert, and may
+// have `prepare` of the same signature, which is not timed.
+// `query` may be called from several threads at a time; `add_shared` too, where `shares_adds`.
 #pragma once
 
 #include <array>
@@ -47,31 +47,31 @@ struct key_block {
 
   [[nodiscard]] std::size_t size() const { return numbers.size() + texts.size() + wide.size(); }
   template <class Key>
-  [[nodiscard]] std::span<const Key> of() const {
+  [[nodiscard]] std::span<const Key> keys_of() const {
     if constexpr (std::is_same_v<Key, std::uint64_t>) return numbers;
     if constexpr (std::is_same_v<Key, std::string_view>) return texts;
     if constexpr (std::is_same_v<Key, digest128>) return wide;
   }
 };
 
-class contender {
+class candidate {
  public:
-  contender() = default;
-  contender(const contender&) = delete;
-  contender& operator=(const contender&) = delete;
-  virtual ~contender() = default;
+  candidate() = default;
+  candidate(const candidate&) = delete;
+  candidate& operator=(const candidate&) = delete;
+  virtual ~candidate() = default;
 
   // Forgets all keys, and touches its memory so that the clock does not see the pages come.
   virtual void clear() = 0;
   virtual void add(const key_block& keys, call_with how) = 0;
-  // For those that are built at once: `add` only lays keys aside, `prepare` brings them into the form in which a caller
-  // has them, `build` builds.
+  // For static candidates: `add` only buffers keys, `prepare` brings them into the form in which a caller has them,
+  // `build` builds.
   [[nodiscard]] virtual bool builds_static() const { return false; }
   virtual void prepare() {}
   virtual void build() {}
-  // Whether add and ask with call_with::batch differ from a loop over single keys.
+  // Whether add and query with call_with::batch differ from a loop over single keys.
   [[nodiscard]] virtual bool has_batches() const = 0;
-  [[nodiscard]] virtual std::uint64_t ask(const key_block& keys, call_with how) const = 0;  // how many were found
+  [[nodiscard]] virtual std::uint64_t query(const key_block& keys, call_with how) const = 0;  // how many were found
   [[nodiscard]] virtual bool shares_adds() const { return false; }
   virtual void add_shared(const key_block& /*keys*/) {}
   // One call that adds with several threads of its own; false: there is none.
@@ -91,11 +91,11 @@ inline std::uint64_t count_answers(std::span<const std::uint64_t> mask, std::siz
 }
 
 template <class Subject>
-class contender_of final : public contender {
+class candidate_of final : public candidate {
  public:
   using key = typename Subject::key;
   static constexpr bool counts_batches = requires(const Subject& s, std::span<const key> keys) { s.count_batch(keys); };
-  static constexpr bool asks_batches =
+  static constexpr bool queries_batches =
       counts_batches || requires(const Subject& s, std::span<const key> keys, std::span<std::uint64_t> mask) {
     s.may_contain_batch(keys, mask);
   };
@@ -103,17 +103,17 @@ class contender_of final : public contender {
   static constexpr bool adds_shared = requires(Subject & s, std::span<const key> keys) { s.insert_shared(keys); };
   static constexpr bool is_built = requires(Subject & s, std::span<const key> keys) { s.build(keys); };
 
-  explicit contender_of(Subject subject) : subject_(std::move(subject)) {}
+  explicit candidate_of(Subject subject) : subject_(std::move(subject)) {}
 
   void clear() override {
     subject_.clear();
-    laid_aside_.clear();
-    laid_bytes_.clear();
+    buffered_.clear();
+    buffered_bytes_.clear();
   }
   void add(const key_block& block, [[maybe_unused]] call_with how) override {
-    const auto keys = block.of<key>();
+    const auto keys = block.keys_of<key>();
     if constexpr (is_built) {
-      lay_aside(keys);
+      buffer_keys(keys);
     } else {
       if constexpr (adds_batches) {
         if (how == call_with::batch) {
@@ -126,24 +126,24 @@ class contender_of final : public contender {
   }
   [[nodiscard]] bool builds_static() const override { return is_built; }
   void prepare() override {
-    if constexpr (requires { subject_.prepare(std::span<const key>(laid_aside_)); }) {
-      subject_.prepare(std::span<const key>(laid_aside_));
+    if constexpr (requires { subject_.prepare(std::span<const key>(buffered_)); }) {
+      subject_.prepare(std::span<const key>(buffered_));
     }
   }
   void build() override {
-    if constexpr (is_built) subject_.build(std::span<const key>(laid_aside_));
+    if constexpr (is_built) subject_.build(std::span<const key>(buffered_));
   }
-  [[nodiscard]] bool has_batches() const override { return asks_batches; }
+  [[nodiscard]] bool has_batches() const override { return queries_batches; }
 
-  [[nodiscard]] std::uint64_t ask(const key_block& block, call_with how) const override {
-    const auto keys = block.of<key>();
-    if (how == call_with::dependent) return ask_dependent(keys);
-    if constexpr (asks_batches) {
+  [[nodiscard]] std::uint64_t query(const key_block& block, call_with how) const override {
+    const auto keys = block.keys_of<key>();
+    if (how == call_with::dependent) return query_dependent(keys);
+    if constexpr (queries_batches) {
       if (how == call_with::batch) return query_batch(keys);
     }
-    const auto count_hits = [keys](const auto& asks) {
+    const auto count_hits = [keys](const auto& may_contain) {
       std::uint64_t hits = 0;
-      for (const key& each : keys) hits += asks(each) ? 1U : 0U;
+      for (const key& each : keys) hits += may_contain(each) ? 1U : 0U;
       return hits;
     };
     if constexpr (requires { subject_.with_lookup(count_hits); }) {
@@ -154,11 +154,11 @@ class contender_of final : public contender {
   }
   [[nodiscard]] bool shares_adds() const override { return adds_shared; }
   void add_shared(const key_block& block) override {
-    if constexpr (adds_shared) subject_.insert_shared(block.of<key>());
+    if constexpr (adds_shared) subject_.insert_shared(block.keys_of<key>());
   }
   bool add_parallel(const key_block& block, unsigned threads) override {
-    if constexpr (requires { subject_.insert_parallel(block.of<key>(), threads); }) {
-      subject_.insert_parallel(block.of<key>(), threads);
+    if constexpr (requires { subject_.insert_parallel(block.keys_of<key>(), threads); }) {
+      subject_.insert_parallel(block.keys_of<key>(), threads);
       return true;
     }
     return false;
@@ -174,15 +174,15 @@ class contender_of final : public contender {
       std::array<std::uint64_t, mask_words(chunk_keys)> mask;
       std::uint64_t hits = 0;
       for (std::size_t first = 0; first < keys.size(); first += chunk_keys) {
-        const auto part = keys.subspan(first, std::min(chunk_keys, keys.size() - first));
-        subject_.may_contain_batch(part, std::span<std::uint64_t>(mask));
-        hits += count_answers(mask, part.size());
+        const auto chunk = keys.subspan(first, std::min(chunk_keys, keys.size() - first));
+        subject_.may_contain_batch(chunk, std::span<std::uint64_t>(mask));
+        hits += count_answers(mask, chunk.size());
       }
       return hits;
     }
   }
-  // Which of two neighbours is asked for hangs on the answer before.
-  std::uint64_t ask_dependent(std::span<const key> keys) const {
+  // Which of two neighbours is looked up depends on the answer before.
+  std::uint64_t query_dependent(std::span<const key> keys) const {
     std::uint64_t hits = 0;
     std::size_t last = 0;
     for (std::size_t i = 0; i + 1 < keys.size(); ++i) {
@@ -192,25 +192,29 @@ class contender_of final : public contender {
     return hits;
   }
   // Texts are copied into large pieces that never move, since the views point into them.
-  void lay_aside(std::span<const key> keys) {
+  void buffer_keys(std::span<const key> keys) {
     if constexpr (std::is_same_v<key, std::string_view>) {
       for (const std::string_view each : keys) {
-        auto& bytes = laid_bytes_.empty() || laid_bytes_.back().size() + each.size() > laid_bytes_.back().capacity()
-                          ? laid_bytes_.emplace_back()
-                          : laid_bytes_.back();
+        auto& bytes =
+            buffered_bytes_.empty() || buffered_bytes_.back().size() + each.size() > buffered_bytes_.back().capacity()
+                ? buffered_bytes_.emplace_back()
+                : buffered_bytes_.back();
         if (bytes.capacity() < each.size()) bytes.reserve(std::max<std::size_t>(std::size_t{1} << 24U, each.size()));
         const std::size_t at = bytes.size();
         bytes.insert(bytes.end(), each.begin(), each.end());
-        laid_aside_.emplace_back(bytes.data() + at, each.size());
+        buffered_.emplace_back(bytes.data() + at, each.size());
       }
     } else {
-      laid_aside_.insert(laid_aside_.end(), keys.begin(), keys.end());
+      buffered_.insert(buffered_.end(), keys.begin(), keys.end());
     }
   }
 
   Subject subject_;
-  std::vector<key> laid_aside_;
-  std::vector<std::vector<char>> laid_bytes_;
+  std::vector<key> buffered_;
+  std::vector<std::vector<char>> buffered_bytes_;
 };
+
+template <class Subject>
+using contender_of = candidate_of<Subject>;  // the name in tests/
 
 }  // namespace bloomery::bench

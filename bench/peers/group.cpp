@@ -1,4 +1,4 @@
-#include "bench/race/race_group.hpp"
+#include "bench/peers/group.hpp"
 
 #include <cstdio>
 #include <fstream>
@@ -7,27 +7,28 @@
 namespace bloomery::bench {
 namespace {
 
-std::uint64_t filter_bytes(const race_size& size) {
+std::uint64_t filter_bytes(const candidate_size& size) {
   return static_cast<std::uint64_t>(static_cast<double>(size.keys) * size.bits_per_key / 8);
 }
 
-std::uint64_t needed_bytes(const offer& of, const race_size& size) {
+std::uint64_t needed_bytes(const registration& of, const candidate_size& size) {
   const double beyond = size.type->number ? of.bytes_per_number : of.bytes_per_text;
   return (of.sized_by_bits ? filter_bytes(size) : 0) +
          static_cast<std::uint64_t>(beyond * static_cast<double>(size.keys));
 }
 
-// One contender of the group, and what has been measured of it.
+// One candidate of the group, and what has been measured of it.
 struct entry {
-  entry(const offer& made_by, timed_case made) : of(&made_by), each(std::move(made)), added(each), added_singly(each) {}
+  entry(const registration& made_by, timed_case made)
+      : of(&made_by), each(std::move(made)), added(each), added_singly(each) {}
 
-  const offer* of;
+  const registration* of;
   timed_case each;
   add_times added;
   add_times added_singly;
-  ask_times asked{};
+  query_times queried{};
   rate_count absent{};
-  thread_figures ask_threads{};
+  thread_figures query_threads{};
   thread_figures add_threads{};
   thread_figures add_parallel{};
 };
@@ -36,20 +37,20 @@ void nothing(std::uint64_t /*keys*/) {}
 
 // What is filled last stays.
 void fill_all(std::vector<std::unique_ptr<entry>>& entries, std::uint64_t fills) {
-  constexpr std::uint64_t rate_probes = 1'000'000;
-  constexpr std::uint64_t most_keys_singly = 10'000'000;  // minutes for figures that say nothing new
+  constexpr std::uint64_t fpr_probes = 1'000'000;
+  constexpr std::uint64_t most_keys_singly = 10'000'000;  // minutes for figures that show nothing new
   for (std::uint64_t fill = 0; fill < fills; ++fill) {
     for (const auto& of : entries) {
       const bool twice = of->each.subject().has_batches() && of->each.keys() <= most_keys_singly;
       if (twice) of->added_singly.fill(of->each, call_with::single, nothing);
       of->added.fill(of->each, call_with::batch, nothing);
-      of->each.count_hits_of_fill(rate_probes / fills, of->absent);
+      of->each.count_hits_of_fill(fpr_probes / fills, of->absent);
     }
   }
 }
 
-// Keys of its own for every thread of a crew, as many as make a round long enough to start together. Each thread makes its own:
-// those that another has just made lie in the cache of that one's core, and to fetch them is not what is measured.
+// Separate keys for every thread of a pool, as many as make a round long enough to start together. Each thread makes its own: keys that
+// another thread has just made are in the cache of that thread's core, and fetching them is not what is measured.
 class thread_keys {
  public:
   static constexpr std::size_t keys = 8 * chunk_keys;
@@ -60,7 +61,7 @@ class thread_keys {
   }
   // `make` gets a feed and the number of the thread, on that thread.
   template <class Make>
-  void next(crew& threads, Make make) {
+  void next(worker_pool& threads, Make make) {
     threads.run([&](unsigned thread) { blocks_[thread] = make(*feeds_[thread], thread); });
   }
   [[nodiscard]] const key_block& operator[](unsigned thread) const { return blocks_[thread]; }
@@ -70,22 +71,22 @@ class thread_keys {
   std::vector<key_block> blocks_;
 };
 
-// The least of all turns counts, as with the floor.
+// The least of all rounds counts, as for the floor.
 void keep_least(double& of, double ns) { of = of == 0 ? ns : std::min(of, ns); }
-void keep_least(thread_figures& of, const thread_figures& turn) {
-  keep_least(of.one, turn.one);
-  keep_least(of.all, turn.all);
+void keep_least(thread_figures& of, const thread_figures& round) {
+  keep_least(of.one, round.one);
+  keep_least(of.all, round.all);
 }
 
-thread_figures ask_together(entry& of, const race_size& size, crew& threads) {
+thread_figures query_together(entry& of, const candidate_size& size, worker_pool& threads) {
   constexpr std::size_t rounds = 10;
-  crew alone(1);
+  worker_pool alone(1);
   thread_keys keys(*size.type, size.keys, threads.threads());
   std::vector<double> one;
   std::vector<double> all;
   for (std::size_t round = 0; round < rounds; ++round) {
-    const auto ask = [&](unsigned thread) {
-      const std::uint64_t hits = std::as_const(of.each).subject().ask(keys[thread], call_with::batch);
+    const auto query = [&](unsigned thread) {
+      const std::uint64_t hits = std::as_const(of.each).subject().query(keys[thread], call_with::batch);
       keep(&hits);
     };
     // Other keys each time: those of before would find their lines in the cache.
@@ -96,20 +97,20 @@ thread_figures ask_together(entry& of, const race_size& size, crew& threads) {
       });
     };
     next_keys();
-    all.push_back(threads.run(ask));
+    all.push_back(threads.run(query));
     next_keys();
-    one.push_back(alone.run(ask));
+    one.push_back(alone.run(query));
   }
   return {.one = ns_per_key(low_percentile(std::move(one)), thread_keys::keys),
           .all = ns_per_key(low_percentile(std::move(all)), thread_keys::keys * threads.threads())};
 }
 
-// Into the emptied contender; each round adds other keys, as many as fit, or the same again where it is small.
-thread_figures add_together(entry& of, const race_size& size, crew& threads) {
+// Into the emptied candidate; each round adds other keys, as many as fit, or the same again where it is small.
+thread_figures add_together(entry& of, const candidate_size& size, worker_pool& threads) {
   constexpr std::uint64_t most_rounds = 20;
   const std::uint64_t in_round = thread_keys::keys * threads.threads();
   const std::uint64_t rounds = std::clamp<std::uint64_t>(size.keys / in_round / 2, 10, most_rounds);
-  crew alone(1);
+  worker_pool alone(1);
   thread_keys keys(*size.type, size.keys, threads.threads());
   of.each.start_fill();
   std::vector<double> one;
@@ -129,9 +130,9 @@ thread_figures add_together(entry& of, const race_size& size, crew& threads) {
           .all = ns_per_key(low_percentile(std::move(all)), in_round)};
 }
 
-// The same with one call that has threads of its own, with as many keys as a program has that builds a filter; `one` is the
-// same call with one thread.
-thread_figures add_in_parallel(entry& of, const race_size& size, unsigned threads) {
+// The same with one call that starts its own threads, with as many keys as a program that builds a filter; `one` is the same
+// call with one thread.
+thread_figures add_in_parallel(entry& of, const candidate_size& size, unsigned threads) {
   constexpr std::uint64_t rounds = 5;
   constexpr std::uint64_t most = 4'000'000;
   const auto in_round =
@@ -152,14 +153,14 @@ thread_figures add_in_parallel(entry& of, const race_size& size, unsigned thread
           .all = ns_per_key(low_percentile(std::move(all)), in_round)};
 }
 
-// By turns, too: what disturbs one processor for some seconds would else decide about a contender. The look-ups first, as
-// adding empties them.
-void measure_threads(std::vector<std::unique_ptr<entry>>& entries, const race_size& size, crew& threads,
-                     std::size_t turns) {
-  for (std::size_t turn = 0; turn < turns; ++turn) {
-    for (const auto& of : entries) keep_least(of->ask_threads, ask_together(*of, size, threads));
+// In rounds, too: what disturbs one processor for some seconds would otherwise decide about a candidate. The look-ups come first,
+// because adding empties the candidates.
+void measure_threads(std::vector<std::unique_ptr<entry>>& entries, const candidate_size& size, worker_pool& threads,
+                     std::size_t rounds) {
+  for (std::size_t round = 0; round < rounds; ++round) {
+    for (const auto& of : entries) keep_least(of->query_threads, query_together(*of, size, threads));
   }
-  for (std::size_t turn = 0; turn < turns; ++turn) {
+  for (std::size_t round = 0; round < rounds; ++round) {
     for (const auto& of : entries) {
       if (of->each.subject().shares_adds()) keep_least(of->add_threads, add_together(*of, size, threads));
       keep_least(of->add_parallel, add_in_parallel(*of, size, threads.threads()));
@@ -167,16 +168,16 @@ void measure_threads(std::vector<std::unique_ptr<entry>>& entries, const race_si
   }
 }
 
-race_row row_of(const entry& of) {
-  race_row row{.of = of.of, .batches = of.each.subject().has_batches()};
-  of.asked.write(row.figures);
+candidate_row row_of(const entry& of) {
+  candidate_row row{.of = of.of, .batches = of.each.subject().has_batches()};
+  of.queried.write(row.figures);
   row.figures.add = of.added.ns_per_key();
   row.figures.add_single = of.added_singly.ns_per_key();
   if (!row.batches) row.figures.add_single = row.figures.add;
   row.figures.memory_bytes = of.each.subject().memory_bytes();
   row.figures.bits_per_key = of.each.bits_per_key();
   row.figures.absent = of.absent;
-  row.ask_threads = of.ask_threads;
+  row.query_threads = of.query_threads;
   row.add_threads = of.add_threads;
   row.add_parallel = of.add_parallel;
   return row;
@@ -195,13 +196,14 @@ std::uint64_t free_memory_bytes() {
   return 0;
 }
 
-group_result run_group(const std::vector<offer>& offers, const race_size& size, const race_care& care) {
+group_result run_group(const std::vector<registration>& registrations, const candidate_size& size,
+                       const group_effort& effort) {
   group_result out{.size = size};
   std::vector<std::unique_ptr<entry>> entries;
-  // All are there at once, and the floor's two buffers beside them.
+  // All candidates exist at once, and the two buffers of the floor beside them.
   std::uint64_t left = free_memory_bytes() / 10 * 9;
   left -= std::min(left, 2 * filter_bytes(size));
-  for (const offer& of : offers) {
+  for (const registration& of : registrations) {
     const std::uint64_t bytes = needed_bytes(of, size);
     if (bytes > left) {
       out.left_out.push_back(&of);
@@ -214,29 +216,29 @@ group_result run_group(const std::vector<offer>& offers, const race_size& size, 
         std::make_unique<entry>(of, timed_case(std::move(made), feed_of(*size.type, size.keys), size.keys)));
   }
   constexpr std::uint64_t most_fills = 100;
-  fill_all(entries, fills_for(size.keys, care.add_keys, most_fills));
-  crew threads(care.threads);
+  fill_all(entries, fills_for(size.keys, effort.add_keys, most_fills));
+  worker_pool threads(effort.threads);
   auto floor = floor_meter::make(filter_bytes(size));
-  for (std::size_t round = 0; round < care.rounds; ++round) {
-    if (floor) floor->take_turn(care.turn_chunks, threads);
+  for (std::size_t round = 0; round < effort.rounds; ++round) {
+    if (floor) floor->take_round(effort.round_chunks, threads);
     for (const auto& of : entries) {
       const std::size_t warm_chunks = warm_chunks_for(of->each.subject().memory_bytes());
-      of->asked.take_turn(of->each, care.turn_chunks, nothing, warm_chunks);
+      of->queried.take_round(of->each, effort.round_chunks, nothing, warm_chunks);
     }
   }
   if (floor) out.floor = floor->figures();
-  if (care.threads > 1) measure_threads(entries, size, threads, care.rounds);
+  if (effort.threads > 1) measure_threads(entries, size, threads, effort.rounds);
   for (const auto& of : entries) out.rows.push_back(row_of(*of));
   return out;
 }
 
-std::optional<rate_point> run_rate(const offer& of, const race_size& size) {
+std::optional<fpr_point> measure_fpr(const registration& of, const candidate_size& size) {
   auto made = of.make(size);
   if (made == nullptr) return std::nullopt;
   timed_case each(std::move(made), feed_of(*size.type, size.keys), size.keys);
   each.start_fill();
   while (!each.is_full()) each.add_chunk();
-  rate_point out;
+  fpr_point out;
   constexpr std::uint64_t enough_hits = 400;
   constexpr std::uint64_t most_probes = 20'000'000;
   while (out.absent.hits < enough_hits && out.absent.asked < most_probes) {

@@ -17,12 +17,12 @@
 #include <string>
 #include <unordered_set>
 
-#include "bench/race/offer.hpp"
+#include "bench/peers/registration.hpp"
 
 namespace {
 
 using namespace bloomery;
-using bench::race_size;
+using bench::candidate_size;
 
 std::string_view bytes_of(const std::uint64_t& number) {
   return {reinterpret_cast<const char*>(&number), sizeof number};
@@ -58,14 +58,14 @@ struct leveldb_subject {
 };
 
 template <class Key>
-std::unique_ptr<bench::contender> make_leveldb(const race_size& size) {
+std::unique_ptr<bench::candidate> make_leveldb(const candidate_size& size) {
   constexpr std::uint64_t most_keys = 0x7fffffff;  // their count is an int
   if (size.keys > most_keys || size.bits_per_key < 1) return nullptr;
   const auto bits_per_key = static_cast<int>(std::lround(size.bits_per_key));
   leveldb_subject<Key> subject{
       std::unique_ptr<const leveldb::FilterPolicy>(leveldb::NewBloomFilterPolicy(bits_per_key)),
       size.keys * static_cast<std::uint64_t>(bits_per_key) / 8 + 16};
-  return std::make_unique<bench::contender_of<leveldb_subject<Key>>>(std::move(subject));
+  return std::make_unique<bench::candidate_of<leveldb_subject<Key>>>(std::move(subject));
 }
 
 // ---- the textbook ----------------------------------------------------------------------------------------------------
@@ -98,10 +98,10 @@ struct textbook_subject {
 };
 
 template <class Key>
-std::unique_ptr<bench::contender> make_textbook(const race_size& size) {
+std::unique_ptr<bench::candidate> make_textbook(const candidate_size& size) {
   const auto bits = static_cast<std::size_t>(size.bits_per_key * static_cast<double>(size.keys));
   const auto hashes = static_cast<unsigned>(std::max(1L, std::lround(size.bits_per_key * std::log(2.0))));
-  return std::make_unique<bench::contender_of<textbook_subject<Key>>>(
+  return std::make_unique<bench::candidate_of<textbook_subject<Key>>>(
       textbook_subject<Key>{std::vector<bool>(bits), hashes});
 }
 
@@ -182,9 +182,9 @@ struct set_subject {
 };
 
 template <class Key, class Set>
-std::unique_ptr<bench::contender> make_set(const race_size& size) {
+std::unique_ptr<bench::candidate> make_set(const candidate_size& size) {
   counting_allocator<typename Set::key_type>::current() = std::make_shared<std::uint64_t>(0);
-  return std::make_unique<bench::contender_of<set_subject<Key, Set>>>(set_subject<Key, Set>(size.keys));
+  return std::make_unique<bench::candidate_of<set_subject<Key, Set>>>(set_subject<Key, Set>(size.keys));
 }
 
 template <class Key>
@@ -203,22 +203,22 @@ struct abseil_set {
 };
 
 template <class Key>
-std::unique_ptr<bench::contender> make_standard_set(const race_size& size) {
+std::unique_ptr<bench::candidate> make_standard_set(const candidate_size& size) {
   return make_set<Key, typename standard_set<Key>::type>(size);
 }
 template <class Key>
-std::unique_ptr<bench::contender> make_abseil_set(const race_size& size) {
+std::unique_ptr<bench::candidate> make_abseil_set(const candidate_size& size) {
   return make_set<Key, typename abseil_set<Key>::type>(size);
 }
 
-using maker = std::unique_ptr<bench::contender> (*)(const race_size&);
+using maker = std::unique_ptr<bench::candidate> (*)(const candidate_size&);
 auto either(maker numbers, maker texts) {
-  return [numbers, texts](const race_size& size) { return size.type->number ? numbers(size) : texts(size); };
+  return [numbers, texts](const candidate_size& size) { return size.type->number ? numbers(size) : texts(size); };
 }
 
 }  // namespace
 
-void bloomery_race_offers(std::vector<bench::offer>& out) {
+void bloomery_register_candidates(std::vector<bench::registration>& out) {
   using number = std::uint64_t;
   using text = std::string_view;
   out.push_back({.name = "LevelDB policy",

@@ -1,7 +1,7 @@
-// bench/crew.hpp: threads that wait for work and do it at the same time, timed from the start to the end of the last.
+// bench/worker_pool.hpp: threads that wait for work and do it at the same time, timed from the start to the end of the last.
 //
-//     crew threads(2);
-//     double seconds = threads.run([&](unsigned thread) { ... });
+//     worker_pool pool(2);
+//     double seconds = pool.run([&](unsigned thread) { ... });
 //
 // They sleep between rounds, so that they take nothing from what is measured then; a round begins when all are awake.
 // The caller is thread 0. Each stays on a processor of its own while it works: a system that wakes two on one processor
@@ -19,14 +19,14 @@
 
 namespace bloomery::bench {
 
-class crew {
+class worker_pool {
  public:
-  explicit crew(unsigned threads) : threads_(threads) {
+  explicit worker_pool(unsigned threads) : threads_(threads) {
     for (unsigned i = 1; i < threads; ++i) others_.emplace_back([this, i] { serve(i); });
   }
-  crew(const crew&) = delete;
-  crew& operator=(const crew&) = delete;
-  ~crew() {
+  worker_pool(const worker_pool&) = delete;
+  worker_pool& operator=(const worker_pool&) = delete;
+  ~worker_pool() {
     stop_ = true;
     ++round_;
     round_.notify_all();
@@ -82,8 +82,8 @@ class crew {
   // Lets others run once in a while, for machines with fewer processors than threads.
   template <class Condition>
   static void wait_until(Condition&& holds) noexcept {
-    for (unsigned turn = 1; !holds(); ++turn) {
-      if (turn % 4096 == 0) std::this_thread::yield();
+    for (unsigned spin = 1; !holds(); ++spin) {
+      if (spin % 4096 == 0) std::this_thread::yield();
 #if defined(__x86_64__) || defined(__i386__)
       __builtin_ia32_pause();
 #endif
@@ -111,5 +111,7 @@ class crew {
   std::atomic<bool> stop_ = false;
   std::vector<std::thread> others_;
 };
+
+using crew = worker_pool;  // the name in cli/
 
 }  // namespace bloomery::bench

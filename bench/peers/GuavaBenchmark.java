@@ -1,8 +1,8 @@
 // Guava's BloomFilter in a JVM, measured like the others (bench/timed_case.hpp): chunks of 32,768 keys that are made
-// before the clock runs, the tenth percentile of many, memory there before; and first as many look-ups as the compiler
-// of the JVM needs to have done with them. Rows have the form of those that bench_race writes.
+// before the clock runs, the tenth percentile of many, memory touched before; and first enough look-ups for the compiler
+// of the JVM to finish. Rows have the form of those that bench_peers writes.
 //
-//     java -cp guava.jar:. GuavaRace BITS_PER_KEY KEY_TYPES SIZES      such as: 12 u64,url 1000,1000000
+//     java -cp guava.jar:. GuavaBenchmark BITS_PER_KEY KEY_TYPES SIZES      such as: 12 u64,url 1000,1000000
 import com.google.common.hash.BloomFilter;
 import com.google.common.hash.Funnel;
 import com.google.common.hash.Funnels;
@@ -13,7 +13,7 @@ import java.util.List;
 import java.util.Locale;
 import java.util.function.LongFunction;
 
-public final class GuavaRace {
+public final class GuavaBenchmark {
   private static final int CHUNK = 32_768;
   private static final int CHUNKS = 40;
   private static long kept;
@@ -45,7 +45,7 @@ public final class GuavaRace {
   private static final String[] PARTS = {"/articles", "/2024", "/catalogue", "/a", "/products", "/images", "/downloads",
       "/en", "/tag", "/user", "/questions", "/search", "/archive", "/r", "/releases", "/topics"};
 
-  // As long as the URLs of the other contenders: 65 bytes on average.
+  // As long as the URLs of the other candidates: 65 bytes on average.
   private static String url(long number) {
     long unique = mix(number);
     long choice = mix(unique ^ 0x9e3779b97f4a7c15L);
@@ -74,7 +74,7 @@ public final class GuavaRace {
     return times[times.length / 10];
   }
 
-  private static <T> long ask(BloomFilter<T> filter, List<T> keys, Way way) {
+  private static <T> long query(BloomFilter<T> filter, List<T> keys, Way way) {
     long hits = 0;
     if (way == Way.SINGLE) {
       for (T key : keys) hits += filter.mightContain(key) ? 1 : 0;
@@ -89,17 +89,17 @@ public final class GuavaRace {
   }
 
   private static final long FAR = 1L << 62;
-  private static long asked = FAR;
+  private static long queried = FAR;
   private static long falsePositives;
   private static long probes;
 
-  private static <T> double timeAsks(BloomFilter<T> filter, KeyType<T> type, long keys, Way way, boolean present) {
+  private static <T> double timeQueries(BloomFilter<T> filter, KeyType<T> type, long keys, Way way, boolean present) {
     double[] times = new double[CHUNKS];
     for (int i = 0; i < CHUNKS; ++i) {
-      asked += CHUNK;
-      List<T> block = present ? presentChunk(type, keys, asked) : chunk(type, asked, CHUNK);
+      queried += CHUNK;
+      List<T> block = present ? presentChunk(type, keys, queried) : chunk(type, queried, CHUNK);
       long start = System.nanoTime();
-      long hits = ask(filter, block, way);
+      long hits = query(filter, block, way);
       times[i] = (System.nanoTime() - start) / (double) CHUNK;
       kept += hits;
       if (!present && way == Way.SINGLE) {
@@ -124,22 +124,22 @@ public final class GuavaRace {
   }
 
   private static <T> String row(KeyType<T> type, long keys, double bitsPerKey) {
-    double rate = Math.pow(0.5, bitsPerKey * Math.log(2));
+    double fpr = Math.pow(0.5, bitsPerKey * Math.log(2));
     BloomFilter<T> filter = null;
     double add = Double.MAX_VALUE;
     for (long done = 0; done < Math.max(keys, 3_000_000); done += keys) {
-      filter = BloomFilter.create(type.funnel(), keys, rate);
+      filter = BloomFilter.create(type.funnel(), keys, fpr);
       add = Math.min(add, timeFill(filter, type, keys));
     }
-    for (Way way : Way.values()) timeAsks(filter, type, keys, way, true);
+    for (Way way : Way.values()) timeQueries(filter, type, keys, way, true);
     falsePositives = 0;
     probes = 0;
-    double absent = timeAsks(filter, type, keys, Way.SINGLE, false);
-    double absentDependent = timeAsks(filter, type, keys, Way.DEPENDENT, false);
-    double present = timeAsks(filter, type, keys, Way.SINGLE, true);
-    double presentDependent = timeAsks(filter, type, keys, Way.DEPENDENT, true);
+    double absent = timeQueries(filter, type, keys, Way.SINGLE, false);
+    double absentDependent = timeQueries(filter, type, keys, Way.DEPENDENT, false);
+    double present = timeQueries(filter, type, keys, Way.SINGLE, true);
+    double presentDependent = timeQueries(filter, type, keys, Way.DEPENDENT, true);
     // Guava rounds its bits up to whole longs and keeps no more than them.
-    double bits = Math.ceil(-keys * Math.log(rate) / (Math.log(2) * Math.log(2)) / 64) * 64;
+    double bits = Math.ceil(-keys * Math.log(fpr) / (Math.log(2) * Math.log(2)) / 64) * 64;
     return String.format(Locale.ROOT,
         " {\"name\": \"Guava BloomFilter\", \"version\": \"%s\", \"build\": \"JVM %s\", \"sized_by_bits\": true, "
             + "\"key_type\": \"%s\", \"keys\": %d, \"bits_per_key\": %.3f, \"memory_bytes\": %.0f, \"fpr\": %.6g, "
@@ -153,12 +153,12 @@ public final class GuavaRace {
 
   public static void main(String[] words) {
     if (words.length != 3) {
-      System.err.println("GuavaRace: give bits per key, types of keys and sizes, such as: 12 u64,url 1000,1000000");
+      System.err.println("GuavaBenchmark: expected bits per key, types of keys and sizes, such as: 12 u64,url 1000,1000000");
       System.exit(2);
     }
-    List<KeyType<?>> types = List.of(new KeyType<Long>("u64", Funnels.longFunnel(), GuavaRace::mix),
-        new KeyType<byte[]>("bytes16", Funnels.byteArrayFunnel(), GuavaRace::bytes16),
-        new KeyType<CharSequence>("url", Funnels.stringFunnel(StandardCharsets.UTF_8), GuavaRace::url));
+    List<KeyType<?>> types = List.of(new KeyType<Long>("u64", Funnels.longFunnel(), GuavaBenchmark::mix),
+        new KeyType<byte[]>("bytes16", Funnels.byteArrayFunnel(), GuavaBenchmark::bytes16),
+        new KeyType<CharSequence>("url", Funnels.stringFunnel(StandardCharsets.UTF_8), GuavaBenchmark::url));
     List<String> rows = new ArrayList<>();
     for (KeyType<?> type : types) {
       if (!List.of(words[1].split(",")).contains(type.name())) continue;

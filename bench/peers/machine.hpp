@@ -1,4 +1,4 @@
-// bench/race/race_machine.hpp: on what was measured, for the record.
+// bench/peers/machine.hpp: on what was measured, for the record.
 #pragma once
 
 #include <nlohmann/json.hpp>
