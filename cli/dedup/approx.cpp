@@ -114,10 +114,10 @@ outcome<void> seen_filter::check_ceiling() {
   return {};
 }
 
-outcome<void> seen_filter::look_up(const any_filter& in, const batch& what, std::size_t first, std::size_t count) {
+outcome<void> seen_filter::look_up(const any_filter& filter, const batch& what, std::size_t first, std::size_t count) {
   mask_.assign(mask_words(count), 0);
-  const auto done = in.digest_bits() == 128 ? in.may_contain(what.wide.subspan(first, count), mask_)
-                                            : in.may_contain(what.digests.subspan(first, count), mask_);
+  const auto done = filter.digest_bits() == 128 ? filter.may_contain(what.digests128.subspan(first, count), mask_)
+                                                : filter.may_contain(what.digests.subspan(first, count), mask_);
   return done ? outcome<void>{} : outcome<void>(fail_error(done.error()));
 }
 
@@ -144,8 +144,8 @@ outcome<std::size_t> seen_filter::add_some(const batch& what, std::size_t first,
       if (auto grown = make_room(); !grown) return failed(grown.error());
       return i;
     }
-    const auto changed =
-        last.digest_bits() == 128 ? last.insert(what.wide.subspan(i, 1)) : last.insert(what.digests.subspan(i, 1));
+    const auto changed = last.digest_bits() == 128 ? last.insert(what.digests128.subspan(i, 1))
+                                                   : last.insert(what.digests.subspan(i, 1));
     if (!changed) return state_name_.empty() ? fail_error(changed.error()) : fail_file(state_name_, changed.error());
     fresh[i] = *changed != 0;
     if (room_) *room_ -= *changed;
@@ -157,13 +157,13 @@ outcome<std::size_t> seen_filter::add_some(const batch& what, std::size_t first,
 outcome<void> seen_filter::add(std::span<const std::string_view> keys, std::span<const std::uint64_t> digests,
                                std::vector<bool>& fresh) {
   fresh.assign(keys.size(), true);
-  wide_.clear();
+  digests128_.clear();
   for (std::size_t at = 0; at < keys.size();) {
-    if (filters_.back().digest_bits() == 128 && wide_.empty()) {
-      wide_.resize(keys.size());
-      settings_.hash.digests128(keys, wide_);
+    if (filters_.back().digest_bits() == 128 && digests128_.empty()) {
+      digests128_.resize(keys.size());
+      settings_.hash.digests128(keys, digests128_);
     }
-    const auto stopped = add_some({digests, wide_}, at, fresh);
+    const auto stopped = add_some({digests, digests128_}, at, fresh);
     if (!stopped) return failed(stopped.error());
     at = *stopped;
   }

@@ -53,13 +53,13 @@ class seen_filter {
   // What is being added.
   struct batch {
     std::span<const std::uint64_t> digests;
-    std::span<const digest128> wide;  // where a filter wants them
+    std::span<const digest128> digests128;  // where a filter wants them
   };
   explicit seen_filter(const seen_settings& settings) : settings_(settings) {}
   [[nodiscard]] bool is_full() const { return room_ && *room_ == 0; }
   outcome<void> make_room();
   outcome<void> check_ceiling();
-  outcome<void> look_up(const any_filter& in, const batch& what, std::size_t first, std::size_t count);
+  outcome<void> look_up(const any_filter& filter, const batch& what, std::size_t first, std::size_t count);
   // Adds what is new from `first` on, to the end or until a filter was added; where it stopped.
   outcome<std::size_t> add_some(const batch& what, std::size_t first, std::vector<bool>& fresh);
 
@@ -69,9 +69,9 @@ class seen_filter {
   std::uint64_t capacity_ = 0;         // of the last filter
   std::optional<std::uint64_t> room_;  // in the last filter; none: no end
   std::uint64_t memory_bytes_ = 0;
-  std::uint64_t keys_ = 0;        // of a state
-  std::uint64_t next_check_ = 0;  // of its memory: with so many keys
-  std::vector<digest128> wide_;   // of the keys being added, where a filter wants them
+  std::uint64_t keys_ = 0;             // of a state
+  std::uint64_t next_check_ = 0;       // of its memory: with so many keys
+  std::vector<digest128> digests128_;  // of the keys being added, where a filter wants them
   std::vector<std::uint64_t> mask_;
 };
 

@@ -109,24 +109,24 @@ class exact_dedup {
   };
   // What was split off: by digest, what the frozen table wrongly suspected, and lines that are decided already.
   struct split {
-    std::vector<spill_file> parts;
+    std::vector<spill_file> partitions;
     spill_file decided;
   };
 
   exact_dedup(dedup_settings settings, dedup_sink& sink, dedup_memory known, bool may_split);
   outcome<void> take_new(const dedup_entry& entry, std::uint64_t digest);
   void take_suspect(const dedup_entry& entry, std::uint32_t ordinal);
-  outcome<void> turn();
-  void check(window& of);
+  outcome<void> swap_windows();
+  void check(window& checked);
   outcome<void> settle();
-  outcome<void> settle_first(window& of);
-  outcome<void> settle_again(window& of);
-  outcome<std::optional<std::uint32_t>> decide(const window& of, std::size_t index);
+  outcome<void> settle_first(window& checked);
+  outcome<void> settle_again(window& checked);
+  outcome<std::optional<std::uint32_t>> decide(const window& checked, std::size_t index);
   outcome<void> freeze();
   outcome<void> write_counts();
   [[nodiscard]] std::uint64_t count_of(std::uint32_t ordinal) const;
   outcome<void> finish_split();
-  outcome<void> finish_part(std::size_t index, spill_file& survivors);
+  outcome<void> finish_partition(std::size_t index, spill_file& survivors);
 
   dedup_settings settings_;
   dedup_sink* sink_;

@@ -46,7 +46,7 @@ struct mapped_dedup_settings {
 class mapped_dedup {
  public:
   using printer = std::function<outcome<void>(std::string_view)>;
-  using teller = std::function<void(std::uint64_t bytes, std::uint64_t lines)>;
+  using progress_callback = std::function<void(std::uint64_t bytes, std::uint64_t lines)>;
 
   // Without a printer, lines are only counted.
   mapped_dedup(const mapped_files& input, const mapped_dedup_settings& settings, printer print);
@@ -55,7 +55,7 @@ class mapped_dedup {
   ~mapped_dedup();
 
   // False when it ended early for lack of memory; what was printed by then is the beginning of what is right.
-  outcome<bool> run(const teller& tell);
+  outcome<bool> run(const progress_callback& report_progress);
 
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
   [[nodiscard]] std::uint64_t different() const { return lines_ - repeats_; }
@@ -101,18 +101,18 @@ class mapped_dedup {
   // False at the end of the input, or when a line is longer than a chunk can be.
   bool cut_window();
   void hash_chunk(std::size_t index);
-  void deal_out(hashed& to, const chunk& of, std::span<const std::uint64_t> digests) const;
-  void ask_shard(shard& of);
-  void sort_suspects(shard& of, std::vector<suspect>& found) const;
+  void deal_out(hashed& to, const chunk& target, std::span<const std::uint64_t> digests) const;
+  void look_up_shard(shard& target);
+  void sort_suspects(shard& target, std::vector<suspect>& found) const;
   void prefetch_line(std::uint64_t position) const;
   void check_bin(std::size_t bin);
   void decide_rest();
   outcome<void> print_window();
-  outcome<void> print_lines(const window& of);
+  outcome<void> print_lines(const window& target);
   outcome<void> gather(std::string_view text);
   outcome<void> await_printer();
 
-  [[nodiscard]] std::string_view key(const chunk& of, std::uint32_t line) const;
+  [[nodiscard]] std::string_view key(const chunk& target, std::uint32_t line) const;
   [[nodiscard]] std::uint32_t place_of(std::uint64_t position) const {
     return static_cast<std::uint32_t>(position >> place_shift_);
   }

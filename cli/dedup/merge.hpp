@@ -13,13 +13,13 @@
 
 namespace bloomery::cli {
 
-outcome<void> append_spooled(spill_file& to, const dedup_entry& entry);
+outcome<void> append_spilled(spill_file& to, const dedup_entry& entry);
 outcome<void> append_survivor(spill_file& to, std::uint64_t sequence, std::uint64_t count, std::string_view text);
 
 // Entries of a spool, many at a time.
-class spooled_entries {
+class spilled_entries {
  public:
-  explicit spooled_entries(const spill_file& from);
+  explicit spilled_entries(const spill_file& from);
   // Valid until the next call; empty at the end.
   outcome<std::span<const dedup_entry>> next();
 

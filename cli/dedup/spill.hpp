@@ -23,7 +23,7 @@
 namespace bloomery::cli {
 
 // The folder in which spills are made.
-std::string spill_folder(const options& given);
+std::string spill_folder(const options& opts);
 
 // All of the bytes, or all up to the end of the file, at an offset: calls that are interrupted or move a part only are
 // continued. What the system refuses leaves its errno.

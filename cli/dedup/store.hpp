@@ -55,7 +55,7 @@ class dedup_store {
   [[nodiscard]] bool has_texts() const { return with_texts_; }
 
   // Fills in where the group of its ordinal lies. All of it must have been flushed.
-  void locate(suspect& of) const;
+  void locate(suspect& source) const;
   // Whether the key stored as `ordinal` is this one. Keys of any length, a piece at a time.
   outcome<bool> holds(std::uint32_t ordinal, std::string_view key);
 
@@ -73,7 +73,7 @@ class dedup_store {
 // One after the other, all that a store with texts holds.
 class stored_entries {
  public:
-  explicit stored_entries(const dedup_store& of);
+  explicit stored_entries(const dedup_store& source);
   // Valid until the next call; none at the end.
   outcome<std::optional<dedup_entry>> next();
 

@@ -1,6 +1,6 @@
 // cli/filters/build_request.hpp: what kind of filter is asked for, and its size once the number of keys is known.
 //
-//     auto request = build_request::from(given);
+//     auto request = build_request::from(opts);
 //     auto filter = request->make(keys);          // refused when it cannot be had in the memory there is, or in --mem
 //
 // Without --kind the plan decides, when the number of keys is known: kind blocked, which touches one cache line a key,
@@ -25,7 +25,7 @@ namespace bloomery::cli {
 
 class build_request {
  public:
-  static outcome<build_request> from(const options& given);
+  static outcome<build_request> from(const options& opts);
 
   [[nodiscard]] const hasher& hash() const { return hash_; }
   // From -n.
@@ -51,7 +51,7 @@ class build_request {
   [[nodiscard]] const kind_info& kind() const { return *kind_; }
   // The widest digests that the filter may take: beside 64 bits, to count them by, these are kept until the keys are
   // counted.
-  [[nodiscard]] unsigned widest_bits() const;
+  [[nodiscard]] unsigned max_digest_bits() const;
   // From --mem: what the filter may take.
   [[nodiscard]] std::optional<std::uint64_t> ceiling_bytes() const { return ceiling_bytes_; }
   // Whether the false-positive rate is whatever the memory gives.
@@ -93,22 +93,22 @@ class build_request {
                                                    std::uint64_t excluded = 0) const;
   [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
                                                   std::uint64_t excluded = 0) const;
-  static outcome<void> check_exclude(const options& given, const kind_info& kind);
+  static outcome<void> check_exclude(const options& opts, const kind_info& kind);
   [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
   // What is made for a compressed file: emptier, and smaller once it is packed; none where that cannot be had.
   [[nodiscard]] std::optional<sized_kind> chosen_packed(const filter_params& params) const;
   // --format of another product, which has a kind, a hash and sizes of its own.
-  static outcome<build_request> from_format(const options& given, const formats::format& form);
-  outcome<void> take_sizes(const options& given);
+  static outcome<build_request> from_format(const options& opts, const formats::format& format);
+  outcome<void> take_sizes(const options& opts);
   // --window and --generations.
-  outcome<void> take_window(const options& given);
+  outcome<void> take_window(const options& opts);
   // What a filter of these parameters is made with: itself, or each of its shards.
-  [[nodiscard]] filter_params part_of(const filter_params& params) const;
+  [[nodiscard]] filter_params params_per_shard(const filter_params& params) const;
   [[nodiscard]] result<any_filter> make_from(const kind_info& kind, const filter_params& params) const;
   [[nodiscard]] outcome<void> check_ceiling(const sized_kind& sized) const;
 
-  const formats::format* form_ = nullptr;  // of another product
-  formats::format_options form_options_{};
+  const formats::format* format_ = nullptr;  // of another product
+  formats::format_options format_options_{};
   const kind_info* kind_ = nullptr;
   const kind_info* compact_ = nullptr;  // where the plan decides: the other choice
   hasher hash_;

@@ -1,6 +1,6 @@
 // cli/filters/builder.hpp: keys into a new filter, whose size is known or found out.
 //
-//     auto made = build_filter(given, *request);
+//     auto made = build_filter(opts, *request);
 //
 // With -n, keys go straight into the filter. Without it, the digests wait in memory, 8 bytes each, until the last key
 // has been read and the different ones are counted (distinct_counter.hpp): one pass. They may take a quarter of the
@@ -36,6 +36,6 @@ struct built {
   std::uint64_t excluded = 0;  // different ones
 };
 
-outcome<built> build_filter(const options& given, const build_request& request);
+outcome<built> build_filter(const options& opts, const build_request& request);
 
 }  // namespace bloomery::cli

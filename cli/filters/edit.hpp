@@ -1,7 +1,7 @@
 // cli/filters/edit.hpp: changing a filter in its file.
 //
-//     auto edit = filter_edit::open(given);               // the first operand: locked, loaded, all of it checked
-//     auto stream = edit->keys(given);                    // the other operands, or standard input
+//     auto edit = filter_edit::open(opts);               // the first operand: locked, loaded, all of it checked
+//     auto stream = edit->keys(opts);                    // the other operands, or standard input
 //     edit->filter().insert(...);
 //     if (auto saved = edit->save(); !saved) return failed(saved.error());
 //
@@ -27,16 +27,16 @@ namespace bloomery::cli {
 
 class filter_edit {
  public:
-  static outcome<filter_edit> open(const options& given);
+  static outcome<filter_edit> open(const options& opts);
   // The file with this name, or the set of shards.
-  static outcome<filter_edit> open_file(const options& given, const std::string& path);
+  static outcome<filter_edit> open_file(const options& opts, const std::string& path);
 
   [[nodiscard]] any_filter& filter() { return opened_.filter; }
   [[nodiscard]] const any_filter& filter() const { return opened_.filter; }
-  [[nodiscard]] const formats::format& format() const { return *opened_.form; }
+  [[nodiscard]] const formats::format& format() const { return *opened_.format; }
   [[nodiscard]] const std::string& name() const { return opened_.name; }
-  [[nodiscard]] outcome<hasher> hash(const options& given) const { return hasher_of(given, opened_); }
-  [[nodiscard]] outcome<digest_stream> keys(const options& given) const;
+  [[nodiscard]] outcome<hasher> hash(const options& opts) const { return hasher_of(opts, opened_); }
+  [[nodiscard]] outcome<digest_stream> keys(const options& opts) const;
   [[nodiscard]] outcome<void> save() const;
 
  private:

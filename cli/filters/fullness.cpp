@@ -41,32 +41,32 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   const double guessed = stats.loss ? static_cast<double>(stats.loss->added_keys) : estimated;
   // In a filter that is all but full hardly an insert changes anything: what was counted stops below the capacity.
   const bool crammed = !out.countable && guessed > 1.25 * capacity + 5 * std::sqrt(capacity);
-  const bool beyond = kind.grows         ? true
-                      : stats.keys.exact ? counted > stats.capacity_keys || crammed
-                                         : guessed > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
+  const bool over_capacity = kind.grows         ? true
+                             : stats.keys.exact ? counted > stats.capacity_keys || crammed
+                                                : guessed > capacity + 0.005 * capacity + 2 * std::sqrt(capacity);
   // Where the layout delivers more than was promised, that alone is no sign of too many keys; the estimate from the fill of a
   // small filter is off by a tenth.
-  out.overfull = beyond && stats.fpr_now > std::max(stats.target_fpr, 1.25 * stats.delivered_fpr);
+  out.overfull = over_capacity && stats.fpr_now > std::max(stats.target_fpr, 1.25 * stats.delivered_fpr);
   return out;
 }
 
-std::string promise_text(const filter_stats& stats) {
+std::string target_fpr_text(const filter_stats& stats) {
   if (!stats.target_known) return "promised: unknown, the file does not say";
   return fmt::format("promised {}", percent(stats.target_fpr));
 }
 
-std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of) {
+std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& full) {
   const std::string capacity = with_commas(stats.capacity_keys);
   if (kind.grows)
-    return fmt::format("its rate is beyond its promise: build it again from its keys with -n {}", of.keys);
-  if (!of.countable) {
+    return fmt::format("its rate is beyond its promise: build it again from its keys with -n {}", full.keys);
+  if (!full.countable) {
     return fmt::format("it holds far more keys than the {} that it was made for, too many to tell: build it again",
                        capacity);
   }
   std::string text =
       fmt::format("it {} {} and was made for {}: build it again with -n {}", stats.loss ? "has taken" : "holds about",
-                  number_of(of.taken, "key"), capacity, of.taken);
-  const auto plan = plan_kind(kind, {.keys = of.taken, .fpr = stats.target_fpr});
+                  number_of(full.taken, "key"), capacity, full.taken);
+  const auto plan = plan_kind(kind, {.keys = full.taken, .fpr = stats.target_fpr});
   if (plan) {
     text.append(
         fmt::format(", which takes {} ({:.2f} bits per key)", human_size(plan->memory_bytes), plan->bits_per_key));

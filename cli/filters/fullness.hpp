@@ -31,10 +31,10 @@ bool grows(const any_filter& filter);
 fullness fullness_of(const kind_info& kind, const filter_stats& stats);
 
 // "promised 1.00 %", or that nobody knows.
-std::string promise_text(const filter_stats& stats);
+std::string target_fpr_text(const filter_stats& stats);
 
 // "it holds about 3,000 keys and was made for 1,000: build it again with -n 3000, which takes ..."
-std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& of);
+std::string overfull_advice(const kind_info& kind, const filter_stats& stats, const fullness& full);
 
 // Of a filter whose layout cannot keep its promise, however few keys it holds: "its layout delivers 0.021 %, promised was
 // 0.010 %: ..."; empty for others.

@@ -7,6 +7,6 @@
 
 namespace bloomery::cli {
 
-outcome<built> build_static(const options& given, const build_request& request);
+outcome<built> build_static(const options& opts, const build_request& request);
 
 }  // namespace bloomery::cli

@@ -16,7 +16,7 @@ namespace {
 
 enum class offer : std::uint8_t { nothing, words, files, folders };
 
-offer offer_of(const flag_row& row) {
+offer candidates_of(const flag_row& row) {
   if (row.type == value_type::file) return row.value == "DIR" ? offer::folders : offer::files;
   return words_of(row).empty() ? offer::nothing : offer::words;
 }
@@ -27,10 +27,10 @@ std::string joined(const std::vector<std::string_view>& words, std::string_view 
   return out;
 }
 
-std::vector<const flag_row*> rows_of(const verb& of) {
+std::vector<const flag_row*> rows_of(const verb& command) {
   std::vector<const flag_row*> out;
   for (const flag_row& row : flag_table()) {
-    if ((row.verbs & of.bit) != 0) out.push_back(&row);
+    if ((row.verbs & command.bit) != 0) out.push_back(&row);
   }
   return out;
 }
@@ -43,9 +43,9 @@ std::vector<std::string> names_of(const flag_row& row) {
   return out;
 }
 
-std::vector<std::string_view> names_of(const verb& of) {
-  std::vector<std::string_view> out = {of.name};
-  if (!of.alias.empty()) out.push_back(of.alias);
+std::vector<std::string_view> names_of(const verb& command) {
+  std::vector<std::string_view> out = {command.name};
+  if (!command.alias.empty()) out.push_back(command.alias);
   return out;
 }
 
@@ -60,8 +60,8 @@ std::vector<std::string_view> all_names() {
 enum class operand : std::uint8_t { none, files, verbs };
 
 // What its usage has beside options and their values.
-operand operand_of(const verb& of) {
-  std::string plain(of.usage);
+operand operand_of(const verb& command) {
+  std::string plain(command.usage);
   std::replace_if(
       plain.begin(), plain.end(), [](char c) { return c == '[' || c == ']' || c == '\n'; }, ' ');
   std::string_view rest = plain;
@@ -72,7 +72,7 @@ operand operand_of(const verb& of) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (word.empty() || word == "OPTIONS") continue;
     if (word[0] == '-') {
-      for (const flag_row* row : rows_of(of)) {
+      for (const flag_row* row : rows_of(command)) {
         const auto names = names_of(*row);
         if (std::find(names.begin(), names.end(), word) != names.end()) value_next = row->type != value_type::none;
       }
@@ -125,9 +125,9 @@ constexpr std::string_view bash_end = R"(  if [[ $word == -* ]]; then
 complete -F _bloomery bloomery
 )";
 
-std::string bash_options(const verb& of) {
+std::string bash_options(const verb& command) {
   std::string out;
-  for (const flag_row* row : rows_of(of)) {
+  for (const flag_row* row : rows_of(command)) {
     for (const std::string& name : names_of(*row)) out.append(out.empty() ? "" : " ").append(name);
   }
   return out;
@@ -140,7 +140,7 @@ std::map<std::string, std::string> bash_values() {
     for (const flag_row* row : rows_of(*each)) {
       if (row->type == value_type::none) continue;
       std::string action = "return";
-      const offer what = offer_of(*row);
+      const offer what = candidates_of(*row);
       if (what == offer::files) action = "_bloomery_paths -f \"$word\"; return";
       if (what == offer::folders) action = "_bloomery_paths -d \"$word\"; return";
       if (what == offer::words) action = fmt::format("_bloomery_words '{}' \"$word\"; return", joined(words_of(*row)));
@@ -196,7 +196,7 @@ std::string zsh_plain(std::string_view text) {
 
 std::string zsh_value(const flag_row& row) {
   const std::string name = zsh_plain(row.value);
-  switch (offer_of(row)) {
+  switch (candidates_of(row)) {
     case offer::files:
       return fmt::format(":{}:_files", name);
     case offer::folders:
@@ -269,7 +269,7 @@ std::string fish_option(const flag_row& row) {
   for (const char c : row.short_names) out.append(fmt::format(" -s {}", c));
   out.append(fmt::format(" -l {}", row.name));
   if (row.type != value_type::none) {
-    switch (offer_of(row)) {
+    switch (candidates_of(row)) {
       case offer::files:
         out.append(" -r -F");
         break;

@@ -70,7 +70,7 @@ constexpr std::array rows = {
              "write the file of this product; see 'bloomery formats' (default: native; merge keeps that of its first input)", on_build | on_merge, flag_group::output},
     flag_row{flag::to, "to", "", type::format_name, "FORMAT", "",
              "format to write; see 'bloomery formats'", on_convert, flag_group::output},
-    flag_row{flag::form, "form", "", type::choice, "FORM", "binary json scandump dump",
+    flag_row{flag::encoding, "form", "", type::choice, "FORM", "binary json scandump dump",
              "how the file is written, of formats that have several: binary or json (bits-and-blooms), scandump or dump (redisbloom); the first without it", on_build | on_merge | on_convert, flag_group::output},
     flag_row{flag::bucket_size, "bucket-size", "", type::positive, "B", "",
              "format redisbloom, kind cuckoo: slots of a bucket, 1 to 255; 2 without it", on_build, size},
@@ -197,7 +197,7 @@ std::vector<std::string_view> names_of_hashes() {
 
 std::vector<std::string_view> names_of_formats() {
   std::vector<std::string_view> names;
-  for (const formats::format* form : formats::list()) names.push_back(form->name);
+  for (const formats::format* format : formats::list()) names.push_back(format->name);
   return names;
 }
 
@@ -241,15 +241,16 @@ outcome<void> store(const flag_row& row, outcome<T> parsed, T& to) {
 }
 
 // What getopt_long did not take, in words. `word` is the argument it stopped at.
-failed explain(const verb& of, int code, int option, std::string_view word) {
+failed explain(const verb& command, int code, int option, std::string_view word) {
   constexpr int long_options = 256;
   const bool is_long = option >= long_options || option == 0;
-  const std::string name = option >= long_options ? shown(*find_row(of.bit, static_cast<flag>(option - long_options)))
-                                                  : fmt::format("-{}", static_cast<char>(option));
+  const std::string name = option >= long_options
+                               ? shown(*find_row(command.bit, static_cast<flag>(option - long_options)))
+                               : fmt::format("-{}", static_cast<char>(option));
   if (code == ':') {
-    const flag_row* row = is_long ? find_row(of.bit, static_cast<flag>(option - long_options)) : nullptr;
+    const flag_row* row = is_long ? find_row(command.bit, static_cast<flag>(option - long_options)) : nullptr;
     for (const flag_row& each : rows) {
-      if (row == nullptr && (each.verbs & of.bit) != 0 &&
+      if (row == nullptr && (each.verbs & command.bit) != 0 &&
           each.short_names.find(static_cast<char>(option)) != std::string_view::npos) {
         row = &each;
       }
@@ -258,20 +259,20 @@ failed explain(const verb& of, int code, int option, std::string_view word) {
   }
   if (option >= long_options) return fail_usage(fmt::format("{} takes no value", name));
   if (!is_long) {
-    return fail_usage(fmt::format("there is no option {}; see 'bloomery {} --help'", name, of.name));
+    return fail_usage(fmt::format("there is no option {}; see 'bloomery {} --help'", name, command.name));
   }
-  const std::string_view given = word.substr(0, word.find('=')).substr(std::min<std::size_t>(2, word.size()));
+  const std::string_view typed = word.substr(0, word.find('=')).substr(std::min<std::size_t>(2, word.size()));
   std::string candidates;
   std::vector<std::string_view> known;
   for (const flag_row& row : rows) {
-    if ((row.verbs & of.bit) == 0) continue;
+    if ((row.verbs & command.bit) == 0) continue;
     known.push_back(row.name);
-    if (row.name.substr(0, given.size()) == given) candidates.append(candidates.empty() ? "" : ", ").append(shown(row));
+    if (row.name.substr(0, typed.size()) == typed) candidates.append(candidates.empty() ? "" : ", ").append(shown(row));
   }
-  if (!candidates.empty()) return fail_usage(fmt::format("--{} may mean {}: write it out", given, candidates));
-  const std::string_view near = nearest(given, known);
-  if (!near.empty()) return fail_usage(fmt::format("there is no option --{}; did you mean --{}?", given, near));
-  return fail_usage(fmt::format("there is no option --{}; see 'bloomery {} --help'", given, of.name));
+  if (!candidates.empty()) return fail_usage(fmt::format("--{} may mean {}: write it out", typed, candidates));
+  const std::string_view near = nearest(typed, known);
+  if (!near.empty()) return fail_usage(fmt::format("there is no option --{}; did you mean --{}?", typed, near));
+  return fail_usage(fmt::format("there is no option --{}; see 'bloomery {} --help'", typed, command.name));
 }
 
 }  // namespace
@@ -355,17 +356,17 @@ outcome<void> options::convert(const flag_row& row, value& to) {
 
 outcome<void> options::set(const flag_row& row, const char* text) {
   value& to = values_[static_cast<std::size_t>(row.id)];
-  to.given = true;
+  to.is_set = true;
   to.text = text == nullptr ? "" : text;
   return convert(row, to);
 }
 
-outcome<options> options::parse(const verb& of, std::span<char* const> argv) {
+outcome<options> options::parse(const verb& command, std::span<char* const> argv) {
   constexpr int long_options = 256;
   std::string short_options = ":";
   std::vector<option> long_table;
   for (const flag_row& row : rows) {
-    if ((row.verbs & of.bit) == 0) continue;
+    if ((row.verbs & command.bit) == 0) continue;
     const bool takes = row.type != type::none;
     for (const char c : row.short_names) short_options.append(1, c).append(takes ? ":" : "");
     long_table.push_back(
@@ -374,7 +375,7 @@ outcome<options> options::parse(const verb& of, std::span<char* const> argv) {
   long_table.push_back({nullptr, 0, nullptr, 0});
 
   options parsed;
-  parsed.verb_ = &of;
+  parsed.verb_ = &command;
   opterr = 0;
   optind = 0;  // glibc: start anew
   std::vector<char*> words(argv.begin(), argv.end());
@@ -383,11 +384,11 @@ outcome<options> options::parse(const verb& of, std::span<char* const> argv) {
   while (true) {
     const int code = getopt_long(count, words.data(), short_options.c_str(), long_table.data(), nullptr);
     if (code == -1) break;
-    if (code == '?' || code == ':') return explain(of, code, optopt, words[static_cast<std::size_t>(optind) - 1]);
+    if (code == '?' || code == ':') return explain(command, code, optopt, words[static_cast<std::size_t>(optind) - 1]);
     for (const flag_row& row : rows) {
       const bool meant = code >= long_options ? static_cast<flag>(code - long_options) == row.id
                                               : row.short_names.find(static_cast<char>(code)) != std::string_view::npos;
-      if (!meant || (row.verbs & of.bit) == 0) continue;
+      if (!meant || (row.verbs & command.bit) == 0) continue;
       if (auto stored = parsed.set(row, optarg); !stored) return failed(stored.error());
       break;
     }

@@ -77,7 +77,7 @@ enum class flag : std::uint8_t {
   format,
   to,
   from,
-  form,
+  encoding,
   shards,
   strategy,
   k_rule,
@@ -174,31 +174,31 @@ std::vector<std::string_view> layout_names(const kind_info& kind);
 class options {
  public:
   // argv[0] is the verb's name and is skipped. A problem is always one of usage.
-  static outcome<options> parse(const verb& of, std::span<char* const> argv);
+  static outcome<options> parse(const verb& command, std::span<char* const> argv);
 
-  [[nodiscard]] const verb& of() const { return *verb_; }
-  [[nodiscard]] bool has(flag id) const { return at(id).given; }
+  [[nodiscard]] const verb& command() const { return *verb_; }
+  [[nodiscard]] bool has(flag id) const { return value_of(id).is_set; }
   [[nodiscard]] std::string_view text(flag id, std::string_view otherwise = {}) const {
-    return at(id).given ? std::string_view(at(id).text) : otherwise;
+    return value_of(id).is_set ? std::string_view(value_of(id).text) : otherwise;
   }
   // Types count, positive, bytes, seed and character.
   [[nodiscard]] std::optional<std::uint64_t> count(flag id) const {
-    return at(id).given ? std::optional(at(id).whole) : std::nullopt;
+    return value_of(id).is_set ? std::optional(value_of(id).whole) : std::nullopt;
   }
   // Types fpr, share and real.
   [[nodiscard]] std::optional<double> real(flag id) const {
-    return at(id).given ? std::optional(at(id).real) : std::nullopt;
+    return value_of(id).is_set ? std::optional(value_of(id).real) : std::nullopt;
   }
   [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
 
  private:
   struct value {
-    bool given = false;
+    bool is_set = false;
     std::string text;
     std::uint64_t whole = 0;
     double real = 0;
   };
-  [[nodiscard]] const value& at(flag id) const { return values_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const value& value_of(flag id) const { return values_[static_cast<std::size_t>(id)]; }
   outcome<void> set(const flag_row& row, const char* text);
   static outcome<void> convert(const flag_row& row, value& to);
 

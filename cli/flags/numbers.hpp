@@ -53,6 +53,6 @@ std::string human_duration(std::uint64_t ns);
 // "1.00 %", "0.0100 %", "1.2e-09"
 std::string percent(double share);
 // "1.00 % (1 in 100)"
-std::string rate_text(double fpr);
+std::string fpr_text(double fpr);
 
 }  // namespace bloomery::cli

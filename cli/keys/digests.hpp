@@ -56,7 +56,7 @@ class digest_stream {
   outcome<bool> next();
   [[nodiscard]] const key_chunk& chunk() const { return *chunk_; }
   [[nodiscard]] std::size_t size() const { return chunk_->size(); }
-  [[nodiscard]] std::span<const std::uint64_t> narrow() const { return chunk_->narrow; }
+  [[nodiscard]] std::span<const std::uint64_t> digests64() const { return chunk_->digests64; }
   [[nodiscard]] record_view records() const { return chunk_->records(); }
   [[nodiscard]] std::span<const std::string_view> keys() const { return chunk_->keys; }
 
@@ -74,22 +74,22 @@ class digest_stream {
 // Calls f with the digests of a chunk, which are so wide.
 template <class F>
 auto with_digests(const key_chunk& chunk, unsigned digest_bits, F&& f) {
-  if (digest_bits == 256) return f(std::span<const digest256>(chunk.widest));
-  if (digest_bits == 128) return f(std::span<const digest128>(chunk.wide));
-  return f(std::span<const std::uint64_t>(chunk.narrow));
+  if (digest_bits == 256) return f(std::span<const digest256>(chunk.digests256));
+  if (digest_bits == 128) return f(std::span<const digest128>(chunk.digests128));
+  return f(std::span<const std::uint64_t>(chunk.digests64));
 }
 
 // Makes them.
 inline void make_digests(key_chunk& chunk, const hasher& hash, unsigned digest_bits) {
   if (digest_bits == 256) {
-    chunk.widest.resize(chunk.size());
-    hash.digests256(chunk.keys, chunk.widest);
+    chunk.digests256.resize(chunk.size());
+    hash.digests256(chunk.keys, chunk.digests256);
   } else if (digest_bits == 128) {
-    chunk.wide.resize(chunk.size());
-    hash.digests128(chunk.keys, chunk.wide);
+    chunk.digests128.resize(chunk.size());
+    hash.digests128(chunk.keys, chunk.digests128);
   } else {
-    chunk.narrow.resize(chunk.size());
-    hash.digests(chunk.keys, chunk.narrow);
+    chunk.digests64.resize(chunk.size());
+    hash.digests(chunk.keys, chunk.digests64);
   }
 }
 

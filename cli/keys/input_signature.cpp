@@ -63,10 +63,11 @@ constexpr std::array signatures = {
 };
 
 // As far as both go.
-bool agrees(const signature& with, std::string_view bytes) {
-  for (std::size_t i = 0; i < std::min(bytes.size(), with.low.size()); ++i) {
+bool agrees(const signature& candidate, std::string_view bytes) {
+  for (std::size_t i = 0; i < std::min(bytes.size(), candidate.low.size()); ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);
-    if (byte < static_cast<unsigned char>(with.low[i]) || byte > static_cast<unsigned char>(with.high[i])) return false;
+    if (byte < static_cast<unsigned char>(candidate.low[i]) || byte > static_cast<unsigned char>(candidate.high[i]))
+      return false;
   }
   return true;
 }

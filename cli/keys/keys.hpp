@@ -9,7 +9,7 @@
 // owns its bytes. From a slow pipe it holds what is there, so that answers come while the input still runs. Most verbs
 // let digest_stream (digests.hpp) read them, on all processors. This is what it does, and what can be done by hand:
 //
-//     auto reader = key_reader::make(given, files, hash);      // "-" or no files: standard input
+//     auto reader = key_reader::make(opts, files, hash);      // "-" or no files: standard input
 //     key_chunk chunk;
 //     while (true) {
 //       auto more = reader->next(chunk);
@@ -82,7 +82,7 @@ struct key_format {
   std::vector<std::string> fields;       // as given with -f
   std::vector<std::uint64_t> positions;  // the same from 0; empty while names are not yet known, or without -f
 
-  static outcome<key_format> from(const options& given);
+  static outcome<key_format> from(const options& opts);
   // Names of the header to positions.
   outcome<void> resolve(std::span<const std::string_view> names);
   // Whether the key is the record as it stands.
@@ -105,9 +105,9 @@ struct key_chunk {
   std::vector<std::string_view> keys;
 
   // Digests of the keys, where a digest_stream made them: of one width.
-  std::vector<std::uint64_t> narrow;
-  std::vector<digest128> wide;
-  std::vector<digest256> widest;
+  std::vector<std::uint64_t> digests64;
+  std::vector<digest128> digests128;
+  std::vector<digest256> digests256;
 
   // For the work that a verb gives to the threads: what to print, and numbers or bits of its own.
   std::string text;
@@ -147,7 +147,7 @@ struct key_chunk {
   std::vector<std::uint64_t> line_offsets_;   // of each record in the chunk; empty: record i is line i
   std::optional<std::uint64_t> failed_line_;  // offset of the line that `failure` is about, until it is settled
   key_arena arena_;
-  std::vector<std::string_view> parts_;  // scratch: the fields of one record
+  std::vector<std::string_view> fields_;  // scratch: the fields of one record
   std::vector<std::string_view> chosen_;
 };
 using key_batch = key_chunk;
@@ -155,21 +155,21 @@ using key_batch = key_chunk;
 // The records of a chunk, made as they are asked for.
 class record_view {
  public:
-  explicit record_view(const key_chunk& of) : of_(&of) {}
-  [[nodiscard]] std::size_t size() const { return of_->keys.size(); }
-  [[nodiscard]] bool empty() const { return of_->keys.empty(); }
-  record operator[](std::size_t i) const { return {text(i), of_->keys[i], number(i)}; }
+  explicit record_view(const key_chunk& chunk) : chunk_(&chunk) {}
+  [[nodiscard]] std::size_t size() const { return chunk_->keys.size(); }
+  [[nodiscard]] bool empty() const { return chunk_->keys.empty(); }
+  record operator[](std::size_t i) const { return {text(i), chunk_->keys[i], number(i)}; }
   [[nodiscard]] std::string_view text(std::size_t i) const {
-    return of_->texts_.empty() ? of_->keys[i] : of_->texts_[i];
+    return chunk_->texts_.empty() ? chunk_->keys[i] : chunk_->texts_[i];
   }
   [[nodiscard]] std::uint64_t number(std::size_t i) const {
-    return of_->line_base_ + 1 + (of_->line_offsets_.empty() ? i : of_->line_offsets_[i]);
+    return chunk_->line_base_ + 1 + (chunk_->line_offsets_.empty() ? i : chunk_->line_offsets_[i]);
   }
 
   class iterator {
    public:
-    iterator(const key_chunk& of, std::size_t at) : of_(&of), at_(at) {}
-    record operator*() const { return record_view(*of_)[at_]; }
+    iterator(const key_chunk& chunk, std::size_t at) : chunk_(&chunk), at_(at) {}
+    record operator*() const { return record_view(*chunk_)[at_]; }
     iterator& operator++() {
       ++at_;
       return *this;
@@ -177,19 +177,19 @@ class record_view {
     friend bool operator!=(const iterator& a, const iterator& b) { return a.at_ != b.at_; }
 
    private:
-    const key_chunk* of_;
+    const key_chunk* chunk_;
     std::size_t at_;
   };
-  [[nodiscard]] iterator begin() const { return {*of_, 0}; }
-  [[nodiscard]] iterator end() const { return {*of_, size()}; }
+  [[nodiscard]] iterator begin() const { return {*chunk_, 0}; }
+  [[nodiscard]] iterator end() const { return {*chunk_, size()}; }
 
  private:
-  const key_chunk* of_;
+  const key_chunk* chunk_;
 };
 inline record_view key_chunk::records() const { return record_view(*this); }
 
 // From -j, else as many as there are processors for this process.
-unsigned jobs_of(const options& given);
+unsigned jobs_of(const options& opts);
 
 class key_reader {
  public:
@@ -197,7 +197,7 @@ class key_reader {
   // What verbs take at once where keys do not come from a chunk.
   static constexpr std::size_t batch_records = 4096;
 
-  static outcome<key_reader> make(const options& given, std::span<const std::string> files, const hasher& hash,
+  static outcome<key_reader> make(const options& opts, std::span<const std::string> files, const hasher& hash,
                                   std::size_t chunk_bytes = usual_chunk_bytes);
 
   // One chunk after the other; false at the end of all input. A failure comes behind the records before it.

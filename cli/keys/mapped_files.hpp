@@ -38,7 +38,7 @@ class mapped_files {
     std::uint64_t end = 0;
   };
   [[nodiscard]] std::span<const stretch> files() const { return files_; }
-  [[nodiscard]] const char* at(std::uint64_t position) const { return base_ + position; }
+  [[nodiscard]] const char* bytes_at(std::uint64_t position) const { return base_ + position; }
   // The file that holds the byte at `position`, or else the next one.
   [[nodiscard]] const stretch& file_of(std::uint64_t position) const;
   // All positions are below.
@@ -46,8 +46,8 @@ class mapped_files {
   [[nodiscard]] std::uint64_t content_bytes() const;
 
   // Hints: these bytes will all be looked at; these will not be for a while.
-  void expect(stretch part) const;
-  void release(stretch part) const;
+  void expect(stretch range) const;
+  void release(stretch range) const;
 
   // If it is among them, it stands behind what was mapped from now on, as if it had been read.
   void pass_standard_input() const;

@@ -192,10 +192,10 @@ std::string legend(const line_chart& chart, const canvas& area, const chart_look
 
 }  // namespace
 
-chart_look look_of(const options& given, int descriptor) {
+chart_look look_of(const options& opts, int descriptor) {
   chart_look look;
   look.unicode = is_terminal(descriptor) && has_utf8();
-  look.colour = painter(given, descriptor).on();
+  look.colour = painter(opts, descriptor).on();
   look.columns = std::clamp(terminal_columns(descriptor), min_columns, max_columns);
   return look;
 }

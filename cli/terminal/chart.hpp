@@ -4,7 +4,7 @@
 // On a terminal with UTF-8 the look is blocks and braille dots; in a pipe or a file it is pure ASCII, so that it
 // survives any mail and any log.
 //
-//     const chart_look look = look_of(given, STDOUT_FILENO);
+//     const chart_look look = look_of(opts, STDOUT_FILENO);
 //     line_chart chart{.title = "FPR against keys", .x = {...}, .y = {.label = "FPR", .low = 1e-4, .high = 1, .log =
 //     true}}; chart.curves.push_back({.name = "expected", .points = {{0, 0.001}, {100, 0.01}}}); out.write(draw(chart,
 //     look));
@@ -27,7 +27,7 @@ struct chart_look {
 };
 
 // Unicode on a terminal whose locale is UTF-8; as wide as the terminal, within what a picture needs and can use.
-chart_look look_of(const options& given, int descriptor);
+chart_look look_of(const options& opts, int descriptor);
 
 struct chart_axis {
   std::string label{};

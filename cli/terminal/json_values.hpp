@@ -18,7 +18,7 @@ nlohmann::ordered_json known(bool is_known, const T& value) {
 inline nlohmann::ordered_json capacity_of(const any_filter& filter, const filter_stats& stats) {
   return known(stats.target_known && !grows(filter), stats.capacity_keys);
 }
-inline nlohmann::ordered_json promise_of(const filter_stats& stats) {
+inline nlohmann::ordered_json target_fpr_of(const filter_stats& stats) {
   return known(stats.target_known, stats.target_fpr);
 }
 

@@ -10,23 +10,24 @@
 namespace bloomery::cli {
 
 // A line as it is.
-inline void note(const options& given, std::string_view text) {
-  if (!given.has(flag::quiet)) say(std::string(text).append("\n"));
+inline void note(const options& opts, std::string_view text) {
+  if (!opts.has(flag::quiet)) write_stderr(std::string(text).append("\n"));
 }
 
-namespace message_parts {
-inline bool warning_printed = false;
+// Whether a warning was printed, or silenced by --quiet.
+inline bool& has_warned() {
+  static bool warned = false;
+  return warned;
 }
 // bloomery: warning: ...
-inline void warn(const options& /*given*/, std::string_view text) {
-  message_parts::warning_printed = true;
-  say(std::string("bloomery: warning: ").append(text).append("\n"));
+inline void warn(const options& /*opts*/, std::string_view text) {
+  has_warned() = true;
+  write_stderr(std::string("bloomery: warning: ").append(text).append("\n"));
 }
 // The same of what could be better but was asked for: --quiet silences it.
-inline void advise(const options& given, std::string_view text) {
-  if (!given.has(flag::quiet)) return warn(given, text);
-  message_parts::warning_printed = true;
+inline void advise(const options& opts, std::string_view text) {
+  if (!opts.has(flag::quiet)) return warn(opts, text);
+  has_warned() = true;
 }
-inline bool has_warned() { return message_parts::warning_printed; }
 
 }  // namespace bloomery::cli

@@ -56,7 +56,7 @@ outcome<void> output::flush() {
   return {};
 }
 
-void say(std::string_view text) {
+void write_stderr(std::string_view text) {
   // Nowhere to report that standard error cannot be written.
   [[maybe_unused]] const int ignored = write_all(STDERR_FILENO, text);
 }

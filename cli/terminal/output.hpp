@@ -46,6 +46,6 @@ class output {
 };
 
 // Text on standard error, whole lines in one call.
-void say(std::string_view text);
+void write_stderr(std::string_view text);
 
 }  // namespace bloomery::cli

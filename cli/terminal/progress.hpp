@@ -1,6 +1,6 @@
 // cli/terminal/progress.hpp: one line on standard error that says how far we are.
 //
-//     progress line(given, "building", total_bytes);     // 0: unknown
+//     progress line(opts, "building", total_bytes);     // 0: unknown
 //     line.update(bytes_done, keys_done);                // as often as you like: it draws 10 times a second at most
 //     line.finish();                                     // clears it; the destructor does too
 //
@@ -19,7 +19,7 @@ namespace bloomery::cli {
 
 class progress {
  public:
-  progress(const options& given, std::string_view label, std::uint64_t total);
+  progress(const options& opts, std::string_view label, std::uint64_t total);
   ~progress() { finish(); }
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;

@@ -15,7 +15,7 @@ enum class style : std::uint8_t { bold, dim, good, bad, caution };
 // Colours for one output: --color decides, else a terminal that is not dumb, and no NO_COLOR.
 class painter {
  public:
-  painter(const options& given, int descriptor);
+  painter(const options& opts, int descriptor);
   [[nodiscard]] std::string operator()(style how, std::string_view text) const;
   [[nodiscard]] bool on() const { return on_; }
 

@@ -33,7 +33,7 @@ struct bench_request {
   std::uint64_t hash_probes = 0;
 
   // Its layouts are texts of `given`.
-  static outcome<bench_request> from(const options& given);
+  static outcome<bench_request> from(const options& opts);
 };
 
 struct kind_row {
@@ -76,6 +76,6 @@ struct bench_report {
   std::vector<hash_row> hashes{};
 };
 
-outcome<bench_report> run_bench(const options& given, const bench_request& request);
+outcome<bench_report> run_bench(const options& opts, const bench_request& request);
 
 }  // namespace bloomery::cli

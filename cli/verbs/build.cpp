@@ -21,21 +21,21 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace build_parts {
+namespace {
 
-void warn_if_overfull(const options& given, const build_request& request, const built& made, filter_stats stats) {
+void warn_if_overfull(const options& opts, const build_request& request, const built& made, filter_stats stats) {
   const kind_info& kind = made.filter.info();
   if (kind.grows || kind.expires) return;
   if (!stats.target_known && request.keys()) {  // the file will not hold what was promised, but it is known here
-    const auto promised = request.fpr_for(*request.keys());
-    stats.target_known = promised.has_value();
-    stats.target_fpr = promised.value_or(0);
+    const auto planned_fpr = request.fpr_for(*request.keys());
+    stats.target_known = planned_fpr.has_value();
+    stats.target_fpr = planned_fpr.value_or(0);
     stats.capacity_keys = *request.keys();
   }
-  const bool beyond = made.keys_inserted > stats.capacity_keys || fullness_of(kind, stats).overfull;
-  if (!stats.target_known || !beyond || stats.fpr_now <= stats.target_fpr) return;
+  const bool over_capacity = made.keys_inserted > stats.capacity_keys || fullness_of(kind, stats).overfull;
+  if (!stats.target_known || !over_capacity || stats.fpr_now <= stats.target_fpr) return;
   // What was read, not what was inserted: in a filter that is too full, hardly an insert changes anything any more.
-  warn(given,
+  warn(opts,
        fmt::format("{} read into a filter made for {}: its false-positive rate is now {}, promised was {}; build it "
                    "again with -n {}",
                    number_of(made.keys_read, "key"), with_commas(stats.capacity_keys), percent(stats.fpr_now),
@@ -43,13 +43,13 @@ void warn_if_overfull(const options& given, const build_request& request, const 
 }
 
 // The kind, and the format where it is another product's.
-std::string what_text(const options& given, const built& made) {
-  const formats::format& form = output_format(given);
+std::string what_text(const options& opts, const built& made) {
+  const formats::format& format = output_format(opts);
   if (made.filter.shards() != 0) {
     return fmt::format("{} in {}", made.filter.info().name, number_of(made.filter.shards(), "shard"));
   }
-  if (form.is_native()) return std::string(made.filter.info().name);
-  return fmt::format("{} of {}", made.filter.info().name, form.name);
+  if (format.is_native()) return std::string(made.filter.info().name);
+  return fmt::format("{} of {}", made.filter.info().name, format.name);
 }
 
 unsigned hashes_of(const any_filter& filter) {
@@ -59,17 +59,17 @@ unsigned hashes_of(const any_filter& filter) {
   return 0;
 }
 
-bool is_packed(const options& given) { return given.text(flag::compress, "none") != "none"; }
+bool is_packed(const options& opts) { return opts.text(flag::compress, "none") != "none"; }
 
 // What was chosen because the file is compressed, or that compressing it was in vain.
-std::string packing_text(const options& given, const built& made, const filter_stats& stats) {
+std::string packing_text(const options& opts, const built& made, const filter_stats& stats) {
   constexpr double worth_it = 0.97;
   constexpr std::uint64_t small_bytes = std::uint64_t{16} << 10U;  // where the header is most of the file
   const kind_info& kind = made.filter.info();
-  const std::string_view codec = given.text(flag::compress, "none");
-  const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
-  if (!is_packed(given) || made.filter.info().exact || !output_format(given).is_native()) return {};
-  if (kind.packs && !given.has(flag::hashes) && !given.has(flag::bits_per_key) && stats.target_known) {
+  const std::string_view codec = opts.text(flag::compress, "none");
+  const std::uint64_t file_bytes = size_of_file(opts.text(flag::output));
+  if (!is_packed(opts) || made.filter.info().exact || !output_format(opts).is_native()) return {};
+  if (kind.packs && !opts.has(flag::hashes) && !opts.has(flag::bits_per_key) && stats.target_known) {
     const unsigned fewer = hashes_of(made.filter);
     const auto plain = plan_kind(kind, {.keys = stats.capacity_keys, .fpr = stats.target_fpr});
     if (plain && plain->hashes > fewer) {
@@ -90,14 +90,14 @@ std::string packing_text(const options& given, const built& made, const filter_s
       codec, kind.name);
 }
 
-std::string summary(const options& given, const built& made, const filter_stats& stats) {
-  const std::uint64_t file_bytes = size_of_file(given.text(flag::output));
+std::string summary(const options& opts, const built& made, const filter_stats& stats) {
+  const std::uint64_t file_bytes = size_of_file(opts.text(flag::output));
   const double keys = static_cast<double>(made.keys_inserted == 0 ? 1 : made.keys_inserted);
-  std::string out = fmt::format("{}: {}, {} read, {} inserted, {}", given.text(flag::output), what_text(given, made),
+  std::string out = fmt::format("{}: {}, {} read, {} inserted, {}", opts.text(flag::output), what_text(opts, made),
                                 number_of(made.keys_read, "key"), with_commas(made.keys_inserted),
                                 exact_size(file_bytes == 0 ? stats.memory_bytes : file_bytes));
   const double in_memory = static_cast<double>(stats.memory_bytes) * 8.0 / keys;
-  if (is_packed(given) && file_bytes != 0) {
+  if (is_packed(opts) && file_bytes != 0) {
     out.append(fmt::format(", {:.2f} bits per key in the file, {:.2f} in memory",
                            static_cast<double>(file_bytes) * 8.0 / keys, in_memory));
   } else {
@@ -107,16 +107,16 @@ std::string summary(const options& given, const built& made, const filter_stats&
     out.append(fmt::format("; {} to exclude read, {} excluded; exact about both, and yes to {} of other keys",
                            number_of(*made.excluded_read, "key"), with_commas(made.excluded), percent(stats.fpr_now)));
   } else if (!made.filter.info().exact) {
-    out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
+    out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), target_fpr_text(stats)));
     if (stats.target_known) out.append(fmt::format(" at {}", number_of(stats.capacity_keys, "key")));
   }
   return out;
 }
 
-nlohmann::ordered_json as_json(const options& given, const built& made, const filter_stats& stats) {
+nlohmann::ordered_json as_json(const options& opts, const built& made, const filter_stats& stats) {
   auto out = nlohmann::ordered_json::object();
-  out["file"] = given.text(flag::output);
-  out["format"] = output_format(given).name;
+  out["file"] = opts.text(flag::output);
+  out["format"] = output_format(opts).name;
   out["kind"] = made.filter.info().name;
   if (made.filter.shards() != 0) out["shards"] = made.filter.shards();
   out["keys_read"] = made.keys_read;
@@ -130,55 +130,55 @@ nlohmann::ordered_json as_json(const options& given, const built& made, const fi
     out["excluded_keys"] = made.excluded;
   }
   out["capacity_keys"] = capacity_of(made.filter, stats);
-  out["file_bytes"] = size_of_file(given.text(flag::output));
+  out["file_bytes"] = size_of_file(opts.text(flag::output));
   out["memory_bytes"] = stats.memory_bytes;
   out["bits_per_key"] = made.keys_inserted == 0 ? nlohmann::ordered_json(nullptr)
                                                 : nlohmann::ordered_json(static_cast<double>(stats.memory_bytes) * 8.0 /
                                                                          static_cast<double>(made.keys_inserted));
   out["file_bits_per_key"] =
-      made.keys_inserted == 0 || given.text(flag::output) == "-"
+      made.keys_inserted == 0 || opts.text(flag::output) == "-"
           ? nlohmann::ordered_json(nullptr)
           : nlohmann::ordered_json(out["file_bytes"].get<double>() * 8.0 / static_cast<double>(made.keys_inserted));
-  out["target_fpr"] = promise_of(stats);
+  out["target_fpr"] = target_fpr_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;
 }
 
 // Key files are read, the output is written, and standard input is read once.
-outcome<void> check_files(const options& given) {
-  if (auto possible = check_output(given, shards_wanted(given)); !possible) return possible;
-  const std::string path(given.text(flag::output));
-  if (auto apart = check_not_input(path, given.operands()); !apart) return apart;
-  if (!given.has(flag::exclude)) return {};
-  const std::array excluded = {std::string(given.text(flag::exclude))};
-  const auto& keys = given.operands();
+outcome<void> check_files(const options& opts) {
+  if (auto possible = check_output(opts, shards_wanted(opts)); !possible) return possible;
+  const std::string path(opts.text(flag::output));
+  if (auto apart = check_not_input(path, opts.operands()); !apart) return apart;
+  if (!opts.has(flag::exclude)) return {};
+  const std::array excluded = {std::string(opts.text(flag::exclude))};
+  const auto& keys = opts.operands();
   if (excluded[0] == "-" && (keys.empty() || std::find(keys.begin(), keys.end(), "-") != keys.end())) {
     return fail_usage("standard input (-) can be read only once");
   }
   return check_not_input(path, excluded);
 }
 
-outcome<int> run(const options& given) {
-  if (auto possible = check_files(given); !possible) return failed(possible.error());
-  const auto request = build_request::from(given);
+outcome<int> run(const options& opts) {
+  if (auto possible = check_files(opts); !possible) return failed(possible.error());
+  const auto request = build_request::from(opts);
   if (!request) return failed(request.error());
-  const auto made = build_filter(given, *request);
+  const auto made = build_filter(opts, *request);
   if (!made) return failed(made.error());
   const auto stats = made->filter.stats();
   if (!stats) return fail_error(stats.error());
-  if (auto saved = save_filter(given, made->filter); !saved) return failed(saved.error());
-  warn_if_overfull(given, *request, *made, *stats);
+  if (auto saved = save_filter(opts, made->filter); !saved) return failed(saved.error());
+  warn_if_overfull(opts, *request, *made, *stats);
   if (const std::string text = delivered_advice(*stats); !text.empty()) {
-    advise(given, fmt::format("{}: {}", given.text(flag::output), text));
+    advise(opts, fmt::format("{}: {}", opts.text(flag::output), text));
   }
-  if (const std::string text = packing_text(given, *made, *stats); !text.empty()) note(given, text);
-  if (given.has(flag::json)) {
+  if (const std::string text = packing_text(opts, *made, *stats); !text.empty()) note(opts, text);
+  if (opts.has(flag::json)) {
     output out;
-    out.write_json(as_json(given, *made, *stats));
+    out.write_json(as_json(opts, *made, *stats));
     if (auto done = out.flush(); !done) return failed(done.error());
   } else {
-    note(given, summary(given, *made, *stats));
+    note(opts, summary(opts, *made, *stats));
   }
   return 0;
 }
@@ -198,7 +198,7 @@ constexpr std::array examples = {
             "exact about the lines of both files"},
 };
 
-}  // namespace build_parts
+}  // namespace
 
 const verb build_verb = {
     .name = "build",
@@ -242,11 +242,11 @@ const verb build_verb = {
         "sizes: byte for byte what that product makes of the same keys, where it always makes the same. "
         "Without -p its own default rate holds.\n\n"
         "The same keys and options give the same file, whatever -j. FILE appears whole or not at all.",
-    .examples = build_parts::examples,
+    .examples = examples,
     .exit_codes =
         "0: built; 1: built, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
         "it is in place",
-    .run = build_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

@@ -9,7 +9,7 @@
 // Here the curve of rate against memory is the kind's own, so that the answer is best for what is really built: of
 // every level's curve the lower convex hull is taken, and the pieces of all hulls are bought by what they gain a byte.
 //
-//     auto question = lsm_question_of(given);
+//     auto question = lsm_question_of(opts);
 //     auto answer = allot(*question);              // answer->levels[i].fpr, answer->false_reads
 #pragma once
 
@@ -52,7 +52,7 @@ struct lsm_answer {
 };
 
 // Problems: options that are missing, or that contradict each other.
-outcome<lsm_question> lsm_question_of(const options& given);
+outcome<lsm_question> read_lsm_question(const options& opts);
 
 lsm_answer allot(const lsm_question& question);
 

@@ -16,7 +16,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace plan_parts {
+namespace {
 
 struct planned {
   plan_question question;
@@ -38,11 +38,11 @@ struct planned {
 std::string heading(const plan_question& question) {
   const size_request& request = question.request;
   std::string text;
-  const auto add = [&](const std::string& part) { text.append(text.empty() ? "" : ", ").append(part); };
+  const auto add = [&](const std::string& text_part) { text.append(text.empty() ? "" : ", ").append(text_part); };
   if (request.keys) add(number_of(*request.keys, "key"));
   if (question.two_lists.excluded_keys)
     add(fmt::format("{} to exclude", with_commas(*question.two_lists.excluded_keys)));
-  if (request.fpr) add(fmt::format("false-positive rate {}", rate_text(*request.fpr)));
+  if (request.fpr) add(fmt::format("false-positive rate {}", fpr_text(*request.fpr)));
   if (request.bits_per_key) add(fmt::format("{:g} bits per key", *request.bits_per_key));
   if (request.memory_bytes) add(exact_size(*request.memory_bytes));
   if (request.hashes) add(fmt::format("k = {}", *request.hashes));
@@ -213,8 +213,8 @@ std::string reads_text(const lsm_answer& answer) {
   return text.append(".");
 }
 
-void write_levels(output& out, const lsm_question& question, const lsm_answer& answer, const options& given) {
-  const painter paint(given, STDOUT_FILENO);
+void write_levels(output& out, const lsm_question& question, const lsm_answer& answer, const options& opts) {
+  const painter paint(opts, STDOUT_FILENO);
   out.write(fmt::format("{} in {}, each {:g} times as large as the one before; kind {} within {}\n\n",
                         number_of(question.keys, "key"), number_of(question.levels, "level"), question.size_ratio,
                         question.kind->name, exact_size(question.memory_bytes)));
@@ -232,13 +232,13 @@ void write_levels(output& out, const lsm_question& question, const lsm_answer& a
   out.write(fmt::format("{:>5} {:>22} {:>10} {:>18}\n\n", "all", with_commas(question.keys),
                         human_size(answer.memory_bytes), with_commas(answer.memory_bytes)));
   out.write(wrapped("", reads_text(answer), terminal_columns(STDOUT_FILENO)));
-  if (!given.has(flag::plot)) return;
+  if (!opts.has(flag::plot)) return;
   std::vector<chart_bar> bars;
   for (std::size_t i = 0; i < answer.levels.size(); ++i) {
     const double bits = answer.levels[i].bits_per_key;
     bars.push_back({fmt::format("level {}", i + 1), bits, fmt::format("{:.1f}", bits)});
   }
-  out.write("\nBits per key\n" + draw_bars(bars, look_of(given, STDOUT_FILENO)));
+  out.write("\nBits per key\n" + draw_bars(bars, look_of(opts, STDOUT_FILENO)));
 }
 
 nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
@@ -268,44 +268,44 @@ nlohmann::ordered_json as_json(const lsm_question& question, const lsm_answer& a
   return out;
 }
 
-outcome<int> run_lsm(const options& given) {
-  const auto question = lsm_question_of(given);
+outcome<int> run_lsm(const options& opts) {
+  const auto question = read_lsm_question(opts);
   if (!question) return failed(question.error());
   const lsm_answer answer = allot(*question);
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json(*question, answer));
   } else {
-    write_levels(out, *question, answer, given);
+    write_levels(out, *question, answer, opts);
   }
   if (auto done = out.flush(); !done) return failed(done.error());
   return 0;
 }
 
-outcome<int> run(const options& given) {
-  if (!given.operands().empty()) {
+outcome<int> run(const options& opts) {
+  if (!opts.operands().empty()) {
     return fail_usage(
-        fmt::format("takes no '{}': give numbers with -n, -p, --mem or --bits-per-key", given.operands().front()));
+        fmt::format("takes no '{}': give numbers with -n, -p, --mem or --bits-per-key", opts.operands().front()));
   }
-  if (given.has(flag::lsm)) return run_lsm(given);
+  if (opts.has(flag::lsm)) return run_lsm(opts);
   for (const auto& [id, name] : {std::pair{flag::levels, "--levels"}, std::pair{flag::lsm_keys, "--keys"},
                                  std::pair{flag::size_ratio, "--size-ratio"}}) {
-    if (given.has(id)) return fail_usage(fmt::format("{} goes with --lsm: give that too, or leave it out", name));
+    if (opts.has(id)) return fail_usage(fmt::format("{} goes with --lsm: give that too, or leave it out", name));
   }
-  auto question = question_of(given);
+  auto question = read_question(opts);
   if (!question) return failed(question.error());
   planned all{.question = std::move(*question), .rows = {}, .advice = {}, .available_bytes = available_memory_bytes()};
   all.rows = answer(all.question);
   if (auto answerable = check_answerable(all.rows); !answerable) return failed(answerable.error());
   all.advice = advice_on(all.question, all.rows);
   std::vector<line_chart> charts;
-  if (given.has(flag::plot)) charts = plan_charts(all.question, all.rows);
+  if (opts.has(flag::plot)) charts = plan_charts(all.question, all.rows);
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json(all, charts));
   } else {
-    write_table(out, all, painter(given, STDOUT_FILENO));
-    const chart_look look = look_of(given, STDOUT_FILENO);
+    write_table(out, all, painter(opts, STDOUT_FILENO));
+    const chart_look look = look_of(opts, STDOUT_FILENO);
     for (const line_chart& chart : charts) out.write("\n" + draw(chart, look));
   }
   if (auto done = out.flush(); !done) return failed(done.error());
@@ -323,7 +323,7 @@ constexpr std::array examples = {
     example{"bloomery plan --lsm --levels 5 --keys 1e9 --mem 1Gi", "bits for each level of a log-structured store"},
 };
 
-}  // namespace plan_parts
+}  // namespace
 
 const verb plan_verb = {
     .name = "plan",
@@ -351,9 +351,9 @@ const verb plan_verb = {
         "With --lsm, shares memory among the filters of a log-structured store, "
         "so that a look-up of an absent key reads as few levels in vain as possible: "
         "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",
-    .examples = plan_parts::examples,
+    .examples = examples,
     .exit_codes = "0: at least one kind fits; 1: none fits, or none at the rate of -p; 2: error",
-    .run = plan_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

@@ -32,7 +32,7 @@ struct plan_question {
   std::vector<std::string> assumed{};  // what was filled in, in sentences
 };
 
-outcome<plan_question> question_of(const options& given);
+outcome<plan_question> read_question(const options& opts);
 
 // One kind's answer.
 struct plan_row {

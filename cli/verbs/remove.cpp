@@ -14,7 +14,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace remove_parts {
+namespace {
 
 struct tally {
   std::uint64_t keys_read = 0;
@@ -22,16 +22,16 @@ struct tally {
   [[nodiscard]] std::uint64_t absent() const { return keys_read - removed; }
 };
 
-outcome<tally> erase_all(const options& given, filter_edit& edit) {
-  auto stream = edit.keys(given);
+outcome<tally> erase_all(const options& opts, filter_edit& edit) {
+  auto stream = edit.keys(opts);
   if (!stream) return failed(stream.error());
-  progress line(given, "removing", stream->reader().total_bytes());
+  progress line(opts, "removing", stream->reader().total_bytes());
   tally so_far;
   while (true) {
     const auto more = stream->next();
     if (!more) return failed(more.error());
     if (!*more) return so_far;
-    const auto erased = edit.filter().erase(stream->narrow());
+    const auto erased = edit.filter().erase(stream->digests64());
     if (!erased) return fail_file(edit.name(), erased.error());
     so_far.removed += *erased;
     so_far.keys_read += stream->size();
@@ -40,9 +40,9 @@ outcome<tally> erase_all(const options& given, filter_edit& edit) {
 }
 
 // Once for a filter, with its first removal: what that means.
-void tell_loss(const options& given, const filter_edit& edit, const loss_state& loss, std::uint64_t removals_before) {
+void report_loss(const options& opts, const filter_edit& edit, const loss_state& loss, std::uint64_t removals_before) {
   if (removals_before != 0 || loss.removals == 0) return;
-  note(given,
+  note(opts,
        fmt::format("{}: from its first removal on, this kind may lose keys: of those that are in it, up to {} are "
                    "called absent after {} (--kind cuckoo and counting lose none)",
                    edit.name(), percent(loss.target_rate), number_of(loss.capacity_removals, "removal")));
@@ -66,15 +66,15 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, co
   return out;
 }
 
-outcome<void> report(const options& given, const filter_edit& edit, const tally& counted,
+outcome<void> report(const options& opts, const filter_edit& edit, const tally& counted,
                      std::uint64_t removals_before) {
   const auto held = edit.filter().stats();
   if (!held) return fail_file(edit.name(), held.error());
-  if (held->loss) tell_loss(given, edit, *held->loss, removals_before);
+  if (held->loss) report_loss(opts, edit, *held->loss, removals_before);
   if (const std::string advice = loss_advice(*held); !advice.empty()) {
-    warn(given, fmt::format("{}: {}", edit.name(), advice));
+    warn(opts, fmt::format("{}: {}", edit.name(), advice));
   }
-  if (!given.has(flag::json)) {
+  if (!opts.has(flag::json)) {
     std::string text =
         fmt::format("{}: {}, {} read, {} removed, {} absent; holds {}{}", edit.name(), edit.filter().info().name,
                     number_of(counted.keys_read, "key"), with_commas(counted.removed), with_commas(counted.absent()),
@@ -83,7 +83,7 @@ outcome<void> report(const options& given, const filter_edit& edit, const tally&
       text.append(
           fmt::format("; loss now {}, promised {}", percent(held->loss->rate), percent(held->loss->target_rate)));
     }
-    note(given, text);
+    note(opts, text);
     return {};
   }
   output out;
@@ -99,20 +99,20 @@ outcome<std::uint64_t> removals_of(const filter_edit& edit) {
   return stats->loss ? stats->loss->removals : 0;
 }
 
-outcome<int> run(const options& given) {
-  auto edit = filter_edit::open(given);
+outcome<int> run(const options& opts) {
+  auto edit = filter_edit::open(opts);
   if (!edit) return failed(edit.error());
   if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", &kind_entry::erases); !can) {
     return failed(can.error());
   }
   const auto removals_before = removals_of(*edit);
   if (!removals_before) return failed(removals_before.error());
-  const auto counted = erase_all(given, *edit);
+  const auto counted = erase_all(opts, *edit);
   if (!counted) return failed(counted.error());
   if (counted->removed != 0) {
     if (auto saved = edit->save(); !saved) return failed(saved.error());
   }
-  if (auto said = report(given, *edit, *counted, *removals_before); !said) return failed(said.error());
+  if (auto reported = report(opts, *edit, *counted, *removals_before); !reported) return failed(reported.error());
   return counted->absent() == 0 ? 0 : 1;
 }
 
@@ -122,7 +122,7 @@ constexpr std::array examples = {
     example{"echo 42 | bloomery remove -q --u64 ids.bloom || echo 'was not in it'", "one key, by exit code"},
 };
 
-}  // namespace remove_parts
+}  // namespace
 
 const verb remove_verb = {
     .name = "remove",
@@ -145,11 +145,11 @@ const verb remove_verb = {
         "FILE is replaced at the end, in the form that it had. "
         "An error or a signal before that leaves it as it was. "
         "While one process changes it, others that want to are refused.",
-    .examples = remove_parts::examples,
+    .examples = examples,
     .exit_codes =
         "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was, unless the line "
         "says that it is in place",
-    .run = remove_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

@@ -89,7 +89,7 @@ const tool_page& about_tool();
 // The texts of help.
 std::string main_help();
 std::string short_help();
-std::string verb_help(const verb& of);
+std::string verb_help(const verb& command);
 // Why there is no such verb, or option in its place, and what may have been meant.
 std::string unknown_verb_text(std::string_view word);
 

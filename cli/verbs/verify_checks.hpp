@@ -42,19 +42,19 @@ struct findings {
   }
   // Some kinds may, from their first removal on.
   [[nodiscard]] bool may_lose() const { return stats.loss && stats.loss->removals != 0; }
-  [[nodiscard]] double lost_rate() const {
+  [[nodiscard]] double loss_rate() const {
     return keys == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(keys);
   }
   [[nodiscard]] bool keys_hold() const {
     return missing == 0 || (may_lose() && !(lost_low > tolerance * stats.loss->target_rate));
   }
   // What the rate is held against: what was promised, or where nobody knows that, what the fill makes of it.
-  [[nodiscard]] double rate_wanted() const { return stats.target_known ? stats.target_fpr : stats.fpr_now; }
-  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * rate_wanted()); }
-  [[nodiscard]] bool holds() const { return keys_hold() && rate_holds(); }
+  [[nodiscard]] double fpr_wanted() const { return stats.target_known ? stats.target_fpr : stats.fpr_now; }
+  [[nodiscard]] bool fpr_holds() const { return exact ? hits == 0 : !(low > tolerance * fpr_wanted()); }
+  [[nodiscard]] bool holds() const { return keys_hold() && fpr_holds(); }
 };
 
-outcome<findings> examine(const options& given, const opened_filter& opened);
+outcome<findings> examine(const options& opts, const opened_filter& opened);
 
 // What to change, one sentence each; empty when there is nothing.
 std::vector<std::string> advice_on(const findings& found, const opened_filter& opened);
