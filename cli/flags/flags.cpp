@@ -70,8 +70,8 @@ constexpr std::array rows = {
              "write the file of this product; see 'bloomery formats' (default: native; merge keeps that of its first input)", on_build | on_merge, flag_group::output},
     flag_row{flag::to, "to", "", type::format_name, "FORMAT", "",
              "format to write; see 'bloomery formats'", on_convert, flag_group::output},
-    flag_row{flag::encoding, "form", "", type::choice, "FORM", "binary json scandump dump",
-             "how the file is written, of formats that have several: binary or json (bits-and-blooms), scandump or dump (redisbloom); the first without it", on_build | on_merge | on_convert, flag_group::output},
+    flag_row{flag::encoding, "encoding", "", type::choice, "ENCODING", "binary json scandump dump",
+             "encoding of the file, for formats that have several: binary or json (bits-and-blooms), scandump or dump (redisbloom); default: the first", on_build | on_merge | on_convert, flag_group::output, "form"},
     flag_row{flag::bucket_size, "bucket-size", "", type::positive, "B", "",
              "format redisbloom, kind cuckoo: slots of a bucket, 1 to 255; 2 without it", on_build, size},
     flag_row{flag::max_iterations, "max-iterations", "", type::positive, "I", "",
@@ -117,8 +117,8 @@ constexpr std::array rows = {
              "folder for what does not stay in memory (default: TMPDIR, or /tmp)", on_dedup, selection},
     flag_row{flag::intersect, "intersect", "", type::none, "", "",
              "keep what is in all of them instead of what is in any", on_merge, selection},
-    flag_row{flag::any_fpr, "any-rate", "", type::none, "", "",
-             "merge filters of kind growing even if the result breaks their promise", on_merge, selection},
+    flag_row{flag::any_fpr, "any-fpr", "", type::none, "", "",
+             "merge filters of kind growing even if the result exceeds their target FPR", on_merge, selection, "any-rate"},
     flag_row{flag::lsm, "lsm", "", type::none, "", "",
              "allot memory to the filters of the levels of a log-structured store", on_plan, selection},
     flag_row{flag::levels, "levels", "", type::positive, "L", "",
@@ -369,8 +369,11 @@ outcome<options> options::parse(const verb& command, std::span<char* const> argv
     if ((row.verbs & command.bit) == 0) continue;
     const bool takes = row.type != type::none;
     for (const char c : row.short_names) short_options.append(1, c).append(takes ? ":" : "");
-    long_table.push_back(
-        {row.name.data(), takes ? required_argument : no_argument, nullptr, long_options + static_cast<int>(row.id)});
+    for (const std::string_view name : {row.name, row.old_name}) {
+      if (name.empty()) continue;
+      long_table.push_back(
+          {name.data(), takes ? required_argument : no_argument, nullptr, long_options + static_cast<int>(row.id)});
+    }
   }
   long_table.push_back({nullptr, 0, nullptr, 0});
 

@@ -160,6 +160,7 @@ struct flag_row {
   std::string_view help;
   verb_set verbs;
   flag_group group;
+  std::string_view old_name{};  // still parsed; help and completions do not list it
 };
 
 std::span<const flag_row> flag_table();

@@ -12,7 +12,7 @@ namespace {
 
 struct parameter {
   flag id;
-  std::string_view name;
+  std::string_view name;  // in formats::format::options
   std::string_view formats::format_options::*member;
 };
 
@@ -27,6 +27,16 @@ constexpr std::array parameters = {
 
 }  // namespace
 
+std::string_view flag_name(std::string_view name) {
+  for (const parameter& each : parameters) {
+    if (each.name != name) continue;
+    for (const flag_row& row : flag_table()) {
+      if (row.id == each.id) return row.name;
+    }
+  }
+  return name;
+}
+
 bool takes(const formats::format& format, std::string_view name) {
   const auto taken = words_in(format.options);
   return std::find(taken.begin(), taken.end(), name) != taken.end();
@@ -39,7 +49,7 @@ failed is_for_others(const parameter& param) {
   for (const formats::format* format : formats::list()) {
     if (takes(*format, param.name)) those.append(those.empty() ? "" : ", ").append(format->name);
   }
-  return fail_usage(fmt::format("--{} is for format {}: leave it out", param.name, those));
+  return fail_usage(fmt::format("--{} is for format {}: leave it out", flag_name(param.name), those));
 }
 
 std::string_view hash_name(const hash_spec& spec) {

@@ -15,6 +15,9 @@ namespace bloomery::cli {
 // --from, where they are given.
 outcome<formats::format_options> format_options_of(const options& opts);
 
+// The flag, without dashes, of an option in formats::format::options.
+std::string_view flag_name(std::string_view name);
+
 // Whether a format takes the option of this name: see formats::format::options.
 bool takes(const formats::format& format, std::string_view name);
 

@@ -56,7 +56,7 @@ constexpr std::array examples = {
     example{"bloomery convert seen.bloom -o seen.txt --to text", "a native file as lines of text"},
     example{"bloomery convert blocklist.bloom -o blocklist.bloom.gz --to dcso --compress gzip",
             "a file of DCSO's bloom, packed as its --gzip wants it"},
-    example{"bloomery convert seen.head seen.chunk1 -o seen.dump --to redisbloom --form dump",
+    example{"bloomery convert seen.head seen.chunk1 -o seen.dump --to redisbloom --encoding dump",
             "the replies of BF.SCANDUMP as what RESTORE takes"},
 };
 

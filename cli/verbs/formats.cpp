@@ -6,6 +6,7 @@
 #include <bloomery/formats.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/flags/format_choice.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "cli/terminal/text.hpp"
@@ -43,7 +44,8 @@ nlohmann::ordered_json as_json() {
     entry["gzip"] = format->gzip;
     entry["hash"] =
         hash_of(*format).empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(hash_of(*format));
-    entry["options"] = words_in(format->options);
+    entry["options"] = nlohmann::ordered_json::array();
+    for (const std::string_view name : words_in(format->options)) entry["options"].push_back(flag_name(name));
     list.push_back(std::move(entry));
   }
   return {{"formats", std::move(list)}};

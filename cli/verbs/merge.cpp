@@ -359,7 +359,7 @@ const verb merge_verb = {
         "When that is too full to tell keys apart, or the kind cannot fold, the merge is refused. "
         "The false-positive rate of the result is printed, with a warning when it is worse than promised. "
         "Filters of kind growing merge whatever their sizes, their rates add up, "
-        "and a result that would be worse than promised is refused without --any-rate.\n\n"
+        "and a result that would be worse than promised is refused without --any-fpr.\n\n"
         "Filters in shards are merged shard by shard, into as many; all must have as many. "
         "Every input is checked as a whole. "
         "FILE appears whole or not at all; with --force it may be one of the inputs.",

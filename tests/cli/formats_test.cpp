@@ -286,7 +286,7 @@ TEST_F(Formats, BuildMakesTheBytesOfTheProduct) {
   ASSERT_EQ(sh("grep -v '^#' " + shell_quoted(golden("bits-and-blooms/keys.tsv")) + " | sed 's/^-$//' > hex").code, 0);
   for (const char* ending : {"bin", "json"}) {
     const std::string form = std::string(ending) == "bin" ? "binary" : "json";
-    const ran made = run({"build", "-q", "--format", "bits-and-blooms", "--form", form, "--hex", "-n", "100", "-p",
+    const ran made = run({"build", "-q", "--format", "bits-and-blooms", "--encoding", form, "--hex", "-n", "100", "-p",
                           "1%", "-o", ending, "hex"});
     ASSERT_EQ(made.code, 0) << made.err;
     EXPECT_TRUE(read(ending) == sh("cat " + shell_quoted(golden("bits-and-blooms/n100_p0.01.") + ending)).out)
@@ -335,15 +335,15 @@ TEST_F(Formats, AFormatHasItsOwnKindAndHash) {
 }
 
 TEST_F(Formats, OptionsOfOtherFormatsAreRefused) {
-  const std::string text = "--form is for format bits-and-blooms, redisbloom: leave it out";
-  expect_error({"build", "-o", "x", "--format", "dcso", "--form", "json"}, "bloomery: build: " + text);
-  expect_error({"build", "-o", "x", "--form", "json"}, "bloomery: build: " + text);
+  const std::string text = "--encoding is for format bits-and-blooms, redisbloom: leave it out";
+  expect_error({"build", "-o", "x", "--format", "dcso", "--encoding", "json"}, "bloomery: build: " + text);
+  expect_error({"build", "-o", "x", "--encoding", "json"}, "bloomery: build: " + text);
   build("native", numbers(1, 10));
   build_as("dcso", "d", numbers(1, 10));
-  expect_error({"convert", "native", "-o", "x", "--to", "text", "--form", "json"}, "bloomery: convert: " + text);
-  expect_error({"merge", "-o", "x", "--form", "json", "d", "d"}, "bloomery: merge: " + text);
-  expect_error({"merge", "-o", "x", "--form", "json", "native"}, "bloomery: merge: " + text);
-  EXPECT_EQ(run({"build", "-o", "x", "--format", "bits-and-blooms", "--form", "yaml"}).code, 2);
+  expect_error({"convert", "native", "-o", "x", "--to", "text", "--encoding", "json"}, "bloomery: convert: " + text);
+  expect_error({"merge", "-o", "x", "--encoding", "json", "d", "d"}, "bloomery: merge: " + text);
+  expect_error({"merge", "-o", "x", "--encoding", "json", "native"}, "bloomery: merge: " + text);
+  EXPECT_EQ(run({"build", "-o", "x", "--format", "bits-and-blooms", "--encoding", "yaml"}).code, 2);
   EXPECT_FALSE(exists("x"));
 }
 
@@ -374,9 +374,9 @@ TEST_F(Formats, ConvertGoesBetweenNativeAndTextAndBack) {
 
 TEST_F(Formats, ConvertGoesBetweenTheFormsOfOneFormat) {
   build_as("bits-and-blooms", "b.bin", numbers(1, 500));
-  ASSERT_EQ(run({"convert", "-q", "b.bin", "-o", "b.json", "--to", "bits-and-blooms", "--form", "json"}).code, 0);
+  ASSERT_EQ(run({"convert", "-q", "b.bin", "-o", "b.json", "--to", "bits-and-blooms", "--encoding", "json"}).code, 0);
   EXPECT_EQ(read("b.json").rfind("{\"m\":", 0), 0U);
-  ASSERT_EQ(run({"convert", "-q", "b.json", "-o", "again", "--to", "bits-and-blooms", "--form", "binary"}).code, 0);
+  ASSERT_EQ(run({"convert", "-q", "b.json", "-o", "again", "--to", "bits-and-blooms", "--encoding", "binary"}).code, 0);
   EXPECT_TRUE(read("again") == read("b.bin"));
   build_as("dcso", "d", numbers(1, 500));
   ASSERT_EQ(run({"convert", "-q", "d", "-o", "d.gz", "--to", "dcso", "--compress", "gzip"}).code, 0);
@@ -433,7 +433,7 @@ TEST_F(Formats, AddKeepsTheFormatItsFormAndItsPacking) {
   const std::vector<made> all = {{"d", {"--format", "dcso"}},
                                  {"d.gz", {"--format", "dcso", "--compress", "gzip"}},
                                  {"b", {"--format", "bits-and-blooms"}},
-                                 {"b.json", {"--format", "bits-and-blooms", "--form", "json"}}};
+                                 {"b.json", {"--format", "bits-and-blooms", "--encoding", "json"}}};
   for (const auto& [name, how] : all) {
     std::vector<std::string> sized = how;
     sized.insert(sized.end(), {"-n", "1000"});
@@ -487,8 +487,8 @@ TEST_F(Formats, MergeKeepsTheFormatOfItsInputs) {
 
 TEST_F(Formats, MergeMayWriteAnotherForm) {
   build_as("bits-and-blooms", "b", numbers(1, 500));
-  build_as("bits-and-blooms", "b.json", numbers(1, 500), {"--form", "json"});
-  ASSERT_EQ(run({"merge", "-q", "--form", "json", "-o", "both.json", "b", "b.json"}).code, 0);
+  build_as("bits-and-blooms", "b.json", numbers(1, 500), {"--encoding", "json"});
+  ASSERT_EQ(run({"merge", "-q", "--encoding", "json", "-o", "both.json", "b", "b.json"}).code, 0);
   EXPECT_TRUE(read("both.json") == read("b.json"));
   ASSERT_EQ(run({"merge", "-q", "-o", "both", "b", "b.json"}).code, 0);
   EXPECT_TRUE(read("both") == read("b"));

@@ -68,7 +68,7 @@ TEST_F(Growing, MergesFiltersOfDifferentSizesAndRefusesToBreakThePromise) {
   EXPECT_EQ(refused.code, 2);
   EXPECT_TRUE(contains(refused.err, "use --any-rate")) << refused.err;
   EXPECT_FALSE(exists("x"));
-  const ran allowed = run({"merge", "--any-rate", "-o", "x", "crowd", "crowd2"});
+  const ran allowed = run({"merge", "--any-fpr", "-o", "x", "crowd", "crowd2"});
   EXPECT_EQ(allowed.code, 0);
   EXPECT_TRUE(contains(allowed.err, "promised was 0.500 %; build it again from its keys")) << allowed.err;
 }

@@ -28,10 +28,10 @@ class RedisBloomTool : public tool_box {
 
 TEST_F(RedisBloomTool, BuildsTheBytesOfTheProduct) {
   build("a", keys(400),
-        {"--hex", "--format", "redisbloom", "--form", "dump", "-n", "100", "-p", "0.001", "--growth", "4"});
+        {"--hex", "--format", "redisbloom", "--encoding", "dump", "-n", "100", "-p", "0.001", "--growth", "4"});
   EXPECT_TRUE(read("a") == golden("bf_100_0.001_exp4_scaled.rdbdump.bin"));
   build("b", keys(400),
-        {"--hex", "--format", "redisbloom", "--form", "dump", "-n", "400", "-p", "1%", "--mode", "fixed"});
+        {"--hex", "--format", "redisbloom", "--encoding", "dump", "-n", "400", "-p", "1%", "--mode", "fixed"});
   EXPECT_TRUE(read("b") == golden("bf_400_0.01_nonscaling.rdbdump.bin"));
   build("c", keys(200),
         {"--hex", "--format", "redisbloom", "--kind", "cuckoo", "-n", "16", "--bucket-size", "4", "--growth", "2"});
@@ -73,7 +73,7 @@ TEST_F(RedisBloomTool, InfoTellsTheTruthAboutEveryGoldenFile) {
 TEST_F(RedisBloomTool, JoinsTheRepliesOfScandump) {
   const std::string at = golden_dir + "bf_100_0.01_scaled.chunk";
   const ran joined = run({"convert", at + "0_iter1.bin", at + "1_iter145.bin", at + "2_iter457.bin",
-                          at + "3_iter1153.bin", "-o", "all", "--to", "redisbloom", "--form", "dump"});
+                          at + "3_iter1153.bin", "-o", "all", "--to", "redisbloom", "--encoding", "dump"});
   EXPECT_EQ(joined.code, 0) << joined.err;
   EXPECT_TRUE(read("all") == golden("bf_100_0.01_scaled.rdbdump.bin"));
   const ran half = run({"convert", at + "0_iter1.bin", "-o", "half", "--to", "redisbloom"});
@@ -96,7 +96,7 @@ TEST_F(RedisBloomTool, BecomesNativeAndComesBack) {
   for (const char* name : {"bf_100_0.01_scaled", "cf_default_1024"}) {
     const std::string file = golden_dir + name + ".rdbdump.bin";
     EXPECT_EQ(run({"convert", file, "-o", "n.bloom", "--to", "native", "--force"}).code, 0) << name;
-    EXPECT_EQ(run({"convert", "n.bloom", "-o", "back", "--to", "redisbloom", "--form", "dump", "--force"}).code, 0)
+    EXPECT_EQ(run({"convert", "n.bloom", "-o", "back", "--to", "redisbloom", "--encoding", "dump", "--force"}).code, 0)
         << name;
     EXPECT_TRUE(read("back") == golden(std::string(name) + ".rdbdump.bin")) << name;
   }
