@@ -1,4 +1,4 @@
-// bloomery: the tool. Finds the verb, reads its options, runs it, and turns what comes back into an exit code.
+// bloomery: the tool. Finds the verb, reads its options, runs it, and converts the result into an exit code.
 #include <fmt/core.h>
 #include <malloc.h>
 #include <sys/uio.h>
@@ -48,7 +48,7 @@ void print_out_of_memory() noexcept {
                                           : "the system refused memory for the report");
 }
 
-// What nobody expected, or for which there was no memory. Called inside a handler.
+// Unexpected exceptions, or out of memory. Called inside a handler.
 void report_exception() noexcept {
   try {
     throw;
@@ -59,13 +59,13 @@ void report_exception() noexcept {
     print_error({},
                 threads ? "the system refused a thread: give --jobs 1, or raise the limit (ulimit -u)" : what.what());
   } catch (const std::exception& what) {
-    print_error("stopped by an error of its own, please report it", what.what());
+    print_error("internal error, please report it", what.what());
   } catch (...) {
-    print_error({}, "stopped by an error of its own, please report it");
+    print_error({}, "internal error, please report it");
   }
 }
 
-// An exception that could not be thrown, for want of memory, or not be caught.
+// An exception that could not be thrown, for lack of memory, or not be caught.
 [[noreturn]] void on_terminate() noexcept {
   remove_pending_temporaries();
   if (std::current_exception() != nullptr) {
@@ -76,7 +76,7 @@ void report_exception() noexcept {
   _exit(exit_error);
 }
 
-// Text that was asked for goes to standard output.
+// Requested text goes to standard output.
 int print(std::string_view text) {
   output out;
   out.write(text);
@@ -114,7 +114,7 @@ int main(int argc, char** argv) {
     return bloomery::cli::exit_error;
   }
 #ifdef __GLIBC__
-  // Large blocks are pages of their own for good: what is freed goes back to the system, so that --mem means something.
+  // Large blocks are always mapped separately: freed ones return to the system, so that --mem holds.
   mallopt(M_MMAP_THRESHOLD, 1 << 20);
 #endif
   std::set_terminate(bloomery::cli::on_terminate);

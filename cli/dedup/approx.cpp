@@ -25,8 +25,8 @@ struct sized_filter {
   size_plan plan;
 };
 
-// Kind blocked touches one cache line a key. Very small rates cost it so many bits that kind bloom is the better one; the
-// smallest it does not reach.
+// Kind blocked touches one cache line a key. A very low FPR costs it so many bits that kind bloom is the better one;
+// the smallest it does not reach.
 outcome<sized_filter> size_for(const filter_params& params) {
   constexpr double most_bits_share = 1.25;
   const auto usual = plan_kind(*find_kind(fast_filter_kind), params.sizes());
@@ -57,11 +57,11 @@ outcome<seen_filter> seen_filter::over(any_filter filter, std::string name, cons
   if (!stats) return fail_file(name, stats.error());
   if (!stats->target_known) {
     return fail_file(name,
-                     "does not say which false-positive rate it was made for, and lines could be lost without "
-                     "end: give a native filter, or a new name");
+                     "does not store its promised false-positive rate, and any number of lines could be lost: "
+                     "give a native filter, or a new name");
   }
   const bool has_end = !grows(filter) && !filter.info().expires && !filter.info().exact;
-  // A filter that grows and has only taken keys keeps its rate, whatever chance did to its bits.
+  // A filter that grows, and was never merged, keeps its FPR, whatever its current fill.
   const std::string overfull = has_end || !stats->keys.exact ? overfull_text(filter, *stats) : "";
   if (!overfull.empty()) return fail_file(name, fmt::format("lines would be lost: it {}", overfull));
   seen_filter made({.hash = hash, .fpr = stats->target_fpr, .ceiling_bytes = ceiling_bytes});
@@ -82,7 +82,8 @@ outcome<void> seen_filter::make_room() {
                                  number_of(keys_, "line"), percent(settings_.fpr)));
   }
   if (!filters_.empty() && !settings_.grows) {
-    return fail_text("the input has more lines than it had when they were counted: something changes it: try again");
+    return fail_text(
+        "the input has more lines than it had when they were counted: another process changes it: try again");
   }
   const std::uint64_t least = settings_.ceiling_bytes ? 0 : least_grown_capacity;
   const std::uint64_t capacity = filters_.empty() ? settings_.first_capacity : std::max(2 * capacity_, least);
@@ -130,7 +131,7 @@ outcome<std::size_t> seen_filter::add_some(const batch& what, std::size_t first,
       if (bit_of(mask_, i - first)) fresh[i] = false;
     }
   }
-  // The look-ups have brought the cache lines near. One by one, because a key may come twice among these.
+  // The look-ups have loaded the cache lines. One by one, because a key may come twice among these.
   any_filter& last = filters_.back();
   for (std::size_t i = first; i < end; ++i) {
     if (!fresh[i]) continue;

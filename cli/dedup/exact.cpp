@@ -12,11 +12,11 @@ namespace bloomery::cli {
 namespace {
 
 constexpr std::size_t partition_count = 64;
-constexpr std::size_t stragglers = partition_count;  // the part of keys that the frozen table suspects wrongly
+constexpr std::size_t stragglers = partition_count;  // the partition of keys that the frozen table suspects wrongly
 constexpr unsigned deepest_level = 4;
 
 std::size_t partition_of(std::uint64_t digest, unsigned level) {
-  // Other bits at every level, and none that the table of a part would miss.
+  // Other bits at every level, and none that the table of a partition needs.
   return static_cast<std::size_t>(mix64(digest + level) % partition_count);
 }
 
@@ -45,7 +45,7 @@ std::string_view exact_dedup::window::text(std::size_t index) const {
 
 exact_dedup::exact_dedup(dedup_settings settings, dedup_sink& sink, dedup_memory known, bool may_split)
     : settings_(std::move(settings)), sink_(&sink), known_(std::move(known)), may_split_(may_split) {
-  // Addresses only: pages are taken as they are written, and growing would take the memory twice.
+  // Addresses only: pages are allocated as they are written, and growing would take the memory twice.
   for (window* each : {&filling_, &checking_}) {
     each->out.reserve(settings_.window_bytes);
     each->bytes.reserve(settings_.window_bytes);
@@ -133,7 +133,7 @@ outcome<void> exact_dedup::swap_windows() {
       checker_ = std::thread([this] { check(checking_); });
       return {};
     } catch (const std::system_error&) {
-      // The system gives no more threads: this one does the work.
+      // No thread available: this one does the work.
     }
   }
   check(checking_);
@@ -325,7 +325,7 @@ outcome<void> exact_dedup::write_counts() {
   return {};
 }
 
-// One part alone: what survives goes to `survivors`, in input order.
+// One partition: what survives goes to `survivors`, in input order.
 outcome<void> exact_dedup::finish_partition(std::size_t index, spill_file& survivors) {
   spill_file partition = std::move(split_->partitions[index]);
   if (auto flushed = partition.flush(); !flushed) return flushed;

@@ -115,7 +115,7 @@ void mapped_dedup::hash_chunk(std::size_t index) {
 }
 
 void mapped_dedup::deal_out(hashed& to, const chunk& target, std::span<const std::uint64_t> digests) const {
-  // Counted first, then put in place; behind that, ends have become those of the shards.
+  // Counted first, then put in place; after that, the ends are those of the shards.
   to.shard_ends.assign(shards_.size() + 1, 0);
   for (const std::uint64_t digest : digests) ++to.shard_ends[shard_of(digest) + 1];
   for (std::size_t i = 1; i < to.shard_ends.size(); ++i) to.shard_ends[i] += to.shard_ends[i - 1];
@@ -225,7 +225,7 @@ bool mapped_dedup::stands_at(std::uint32_t place, std::string_view key, std::uin
   return false;
 }
 
-// In order: what turns out to be new is known to what comes behind it.
+// In order: a line that turns out to be new is known to the lines after it.
 void mapped_dedup::decide_rest() {
   std::sort(wrong_.begin(), wrong_.end(), [](const suspect& a, const suspect& b) {
     return std::tuple(a.chunk, a.line) < std::tuple(b.chunk, b.line);
@@ -275,7 +275,7 @@ outcome<void> mapped_dedup::print_window() {
       printer_thread_ = std::thread(print);
       return {};
     } catch (const std::system_error&) {
-      // The system gives no more threads: this one prints.
+      // No thread available: this one prints.
     }
   }
   print();

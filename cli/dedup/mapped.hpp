@@ -1,18 +1,18 @@
 // cli/dedup/mapped.hpp: first occurrences in files that can be mapped, on all processors.
 //
 //     mapped_dedup dedup(input, settings, print);
-//     auto fits = dedup.run(tell);                       // false: the table needs more memory than it may have
+//     auto fits = dedup.run(report_progress);            // false: the table needs more memory than it may have
 //
-// The same guarantee as exact_dedup (dedup_exact.hpp): a line is dropped only after it was compared, byte by byte, with
+// The same guarantee as exact_dedup (exact.hpp): a line is dropped only after it was compared, byte by byte, with
 // an earlier one. But nothing is copied to disk for that: the file is still there. What the table of digests remembers
-// of a key is where its line begins, in units of 32 bytes; whether it is the same line is asked of the file.
+// of a key is where its line begins, in units of 32 bytes; whether it is the same line is checked in the file.
 //
 // The input is taken window by window, and each window in four steps, the first three on all threads:
 //   hash     its lines are found and hashed, chunk by chunk, and dealt out to shards by digest
-//   ask      each shard asks its own table: a digest that is new proves a new key, others make suspects
+//   look up  each shard looks up its own table: a new digest proves a new key, others are suspects
 //   check    suspects are compared with the lines that they may repeat, sorted by where those are, so that the file is
 //            gone through once, from the front; what was suspected wrongly (one in a hundred thousand) is decided alone
-//   print    by a thread of its own, while the next window is hashed: all lines but the repeats, in order
+//   print    by a separate thread, while the next window is hashed: all lines but the repeats, in order
 //
 // Memory: 9 to 18 bytes for each different key, about 18 bytes for each line of a window, and the windows themselves.
 #pragma once

@@ -164,7 +164,7 @@ outcome<std::vector<std::uint32_t>> refuted(const spill_file& file, bool with_te
   constexpr std::size_t buffer_bytes = 2 * piece_bytes;
   const auto buffer = order.empty() ? nullptr : std::make_unique_for_overwrite<char[]>(buffer_bytes);
   for (std::size_t first = 0; first < order.size();) {
-    // As many groups as lie close together and fit.
+    // As many groups as are close together and fit.
     const std::uint64_t begin = suspects[order[first].index].group_at;
     std::uint64_t end = begin;
     std::size_t last = first;

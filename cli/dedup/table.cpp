@@ -14,7 +14,7 @@ constexpr unsigned max_bits = 31;
 }  // namespace
 
 dedup_table::slot_pages::slot_pages(std::size_t count) {
-  // Nearly every page gets a slot at once, so all of them are taken in one go instead of one by one.
+  // Nearly every page gets a slot soon, so all are faulted in with one call instead of one by one.
   void* const pages =
       mmap(nullptr, count * sizeof(slot), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0);
   if (pages == MAP_FAILED) throw std::bad_alloc();
@@ -31,7 +31,7 @@ dedup_table::dedup_table(unsigned partition_bits)
 }
 
 void dedup_table::rebuild(partition& target, unsigned bits, std::size_t room) {
-  // Where the last entry will lie says how much room is needed behind the homes.
+  // The position of the last entry decides how much space is needed after the homes.
   std::size_t next = 0;
   for (const slot& each : target.slots) {
     if (each.entry != 0) next = std::max(next, home(each.remainder, bits)) + 1;

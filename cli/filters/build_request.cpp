@@ -131,8 +131,7 @@ outcome<build_request> build_request::from(const options& opts) {
   }
   if (auto fits = check_exclude(opts, *request.kind_); !fits) return failed(fits.error());
   if (request.kind_->is_static && opts.has(flag::headroom)) {
-    return fail_usage(
-        fmt::format("kind {} is built from all of its keys and takes no more: leave --headroom out", kind));
+    return fail_usage(fmt::format("kind {} is static and takes no keys later: leave --headroom out", kind));
   }
   if (opts.has(flag::mode) && request.kind_->modes.empty()) {
     return fail_usage(fmt::format("kind {} has no modes: leave --mode out", kind));
@@ -156,8 +155,8 @@ outcome<build_request> build_request::from(const options& opts) {
   request.threads_ = jobs_of(opts);
   request.packs_ = opts.text(flag::compress, "none") != "none";
   if (auto taken = request.take_window(opts); !taken) return failed(taken.error());
-  // What can never be had is refused before any input is read. What one key cannot have, more cannot; but the bits of one
-  // key may be fewer than the least filter has.
+  // Impossible sizes are refused before any input is read. What is impossible for one key is so for more; but the bits
+  // of one key may be fewer than the least filter has.
   if (request.bits_per_key_ && !request.keys_) {
     constexpr std::uint64_t many_keys = 1'000'000;
     const auto params = request.params_for(many_keys, {});
@@ -176,7 +175,7 @@ outcome<void> build_request::check_exclude(const options& opts, const kind_info&
   }
   if (kind.excludes && !opts.has(flag::exclude)) {
     return fail_usage(fmt::format(
-        "kind {} is built from keys to include and keys to exclude: give these with --exclude FILE", kind.name));
+        "kind {} is built from keys to include and keys to exclude: give the latter with --exclude FILE", kind.name));
   }
   return {};
 }
@@ -184,7 +183,7 @@ outcome<void> build_request::check_exclude(const options& opts, const kind_info&
 outcome<void> build_request::take_window(const options& opts) {
   if (!opts.has(flag::window) && !opts.has(flag::generations)) return {};
   if (!kind_->expires) {
-    return fail_usage(fmt::format("kind {} forgets nothing: leave --{} out, or use --kind window", kind_->name,
+    return fail_usage(fmt::format("keys of kind {} do not expire: leave --{} out, or use --kind window", kind_->name,
                                   opts.has(flag::window) ? "window" : "generations"));
   }
   if (const auto generations = opts.count(flag::generations)) {
@@ -258,7 +257,7 @@ outcome<void> build_request::check_useful(std::uint64_t keys, double fpr, std::u
   } else if (plan) {
     text.append(fmt::format(": give --bits-per-key {:.3g} for {}", plan->bits_per_key, percent(plan->fpr)));
   }
-  return fail_text(text.append(", or -p if such a rate will do"));
+  return fail_text(text.append(", or -p to accept such an FPR"));
 }
 
 outcome<filter_params> build_request::params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
@@ -285,7 +284,7 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
     params.memory_bytes = std::min(*ceiling_bytes_, room_bytes.value_or(*ceiling_bytes_));
   } else if (fpr_) {
     params.fpr = fpr_;
-  } else if (!bits_per_key_ && format_ == nullptr) {  // a format has a rate of its own
+  } else if (!bits_per_key_ && format_ == nullptr) {  // a format has its own default FPR
     params.fpr = default_fpr;
   }
   return params;
@@ -310,7 +309,7 @@ outcome<build_request::sized_kind> build_request::chosen(const filter_params& pa
     const auto compact = plan_kind(*compact_, params.sizes());
     if (compact && !usual) return sized_kind{compact_, params, *compact};
     if (compact && usual && usual->fpr > 0) {
-      // Both at the same rate, whatever they are sized by.
+      // Both at the same FPR, whatever they are sized by.
       const auto same = plan_kind(*compact_, {.keys = params.keys, .fpr = usual->fpr, .hashes = params.hashes});
       const bool too_large = same && usual->bits > same->bits + usual_bits &&
                              static_cast<double>(usual->bits) > static_cast<double>(same->bits) * usual_share;
@@ -320,10 +319,10 @@ outcome<build_request::sized_kind> build_request::chosen(const filter_params& pa
     }
   }
   if (!usual && usual.error().code == errc::not_enough_hash_bits && params.memory_bytes) {
-    // The memory would do for a better rate than digests have bits for: it is a ceiling, so take less.
+    // The memory allows a lower FPR than the digests have bits for: it is a ceiling, so use less.
     filter_params less = params;
     less.memory_bytes.reset();
-    less.fpr = std::exp2(sizing::hash_bits_needed(*params.keys, 1.0) + 2.0 - 64.0);  // a size may give a better one
+    less.fpr = std::exp2(sizing::hash_bits_needed(*params.keys, 1.0) + 2.0 - 64.0);  // a size may yield a lower one
     return chosen(less);
   }
   if (!usual) return fail_parameter(usual.error());
@@ -406,7 +405,7 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
     return fail_parameter(why);
   }
   if (ceiling_bytes_) {
-    // Some sets of keys take a little more than the plan says.
+    // Some sets of keys take a little more than planned.
     const auto made = filter->stats();
     if (!made) return fail_parameter(made.error());
     size->plan.memory_bytes = made->memory_bytes;
@@ -435,7 +434,7 @@ outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const
   const double fpr = fpr_.value_or(default_fpr);
   const unsigned pieces = std::max(shards_, 1U);
   const std::uint64_t blocks = room_bytes * 8 / block_bits / pieces;
-  // The number of hash functions stays what it is when a filter is folded, so it is that of the rate.
+  // The number of hash functions stays what it is when a filter is folded, so it is the best for the FPR.
   const auto usual = plan_kind(*kind_, {.keys = 1'000'000, .fpr = fpr, .hashes = hashes_}, layout_);
   if (!usual) return fail_parameter(usual.error());
   filter_params params{.fpr = fpr,
@@ -456,7 +455,7 @@ outcome<any_filter> build_request::folded(any_filter filter, std::uint64_t keys)
   // Of the fullest shard there may be, where there are shards.
   const std::uint64_t keys_wanted = *params_per_shard(*wanted).keys * std::max(shards_, 1U);
   const std::uint64_t capacity = filter.shape().capacity_keys;
-  // The capacity is all but proportional to the size; the last steps are tried out.
+  // The capacity is nearly proportional to the size; the last steps are tried.
   for (std::uint64_t factor = capacity / std::max<std::uint64_t>(1, keys_wanted) + 1; factor > 1; --factor) {
     auto smaller = filter.fold(factor);
     if (smaller && smaller->shape().capacity_keys >= keys_wanted) return std::move(*smaller);

@@ -108,16 +108,16 @@ class collector {
     digests256_.add(stream.chunk().digests256);
   }
 
-  // Whether what waits leaves room for the filter.
+  // Whether the buffers leave room for the filter.
   bool fits() {
     const std::uint64_t taken = buffered_bytes();
     if (taken > limit_bytes_ / 2) return false;
-    // Planning takes time: done again when the pile has grown by a part.
+    // Planning takes time: repeated when the buffers have grown by 1/16.
     if (taken <= checked_bytes_ + checked_bytes_ / 16) return true;
     checked_bytes_ = taken;
     if (request_.memory_decides()) return true;  // the filter takes what is left
     const auto filter_bytes = request_.memory_for(wanted_keys());
-    return !filter_bytes || taken + *filter_bytes <= limit_bytes_;  // what cannot be had at all is said in the end
+    return !filter_bytes || taken + *filter_bytes <= limit_bytes_;  // impossible sizes are reported at the end
   }
 
   outcome<built> counted(outcome<built> made) const {
@@ -154,7 +154,7 @@ class collector {
                          : insert_buffer(made, digests64_);
   }
 
-  // A filter for so many keys, from what waits or from the files. What it refuses is in `why`, too.
+  // A filter for so many keys, from the buffers or from the files. What it refuses is in `why`, too.
   outcome<built> build_for(std::uint64_t wanted, bool read_again, error& why) {
     auto filter = request_.make(wanted, limit_bytes_ - std::min(limit_bytes_, buffered_bytes()));
     if (!filter) return failed(filter.error());
@@ -203,7 +203,7 @@ class collector {
   void warn_of_set() const {
     warn(opts_,
          fmt::format("kind {} has no room for all copies of these keys: each key is stored once, in mode set, and "
-                     "none can be removed; give --mode set if that will do, or --kind counting",
+                     "none can be removed; give --mode set to accept that, or --kind counting",
                      request_.kind().name));
   }
 
@@ -240,7 +240,7 @@ class collector {
                                  with_commas(counter_.added())));
   }
 
-  // What cannot be had for the keys so far cannot be had for all: counts the rest, so that the refusal is about all.
+  // What is impossible for the keys so far is so for all: counts the rest, so that the refusal is about all.
   outcome<built> refuse_all(digest_stream& stream) {
     clear_buffers();
     while (true) {
@@ -257,7 +257,7 @@ class collector {
     const std::uint64_t largest = made.filter.shape().capacity_keys;
     const bool too_many = keys() > largest;
     if (too_many && request_.ceiling_bytes() && !request_.memory_decides()) {
-      // The same refusal as for a file, with the rate that would fit.
+      // The same refusal as for a file, with the FPR that would fit.
       if (auto refused = request_.make(keys()); !refused) return failed(refused.error());
     }
     if (request_.memory_decides()) {
@@ -279,7 +279,7 @@ class collector {
     }
     const std::uint64_t capacity = made.filter.shape().capacity_keys;
     std::string text =
-        fmt::format("more keys than could wait in memory: filled a filter made for {}", with_commas(largest));
+        fmt::format("more keys than could be buffered in memory: filled a filter made for {}", with_commas(largest));
     if (capacity < largest) text.append(fmt::format(", folded to one for {}", with_commas(capacity)));
     note(opts_, fmt::format("{}; {}", text, keys_text()));
     return made;

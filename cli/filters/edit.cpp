@@ -53,12 +53,12 @@ outcome<void> filter_edit::save() const {
 
 std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
   const fullness full = fullness_of(filter.info(), stats);
-  if (!stats.target_known && stats.fpr_now > useless_fpr) {  // the file does not say what it was made for
+  if (!stats.target_known && stats.fpr_now > useless_fpr) {  // the file does not store its capacity
     return fmt::format("has a false-positive rate of {}: build it again from its keys with a larger -n",
                        percent(stats.fpr_now));
   }
   if (!full.overfull) return {};
-  constexpr double telling_fill = 0.99;  // beyond, the number of keys is a guess
+  constexpr double telling_fill = 0.99;  // above it, the number of keys is a guess
   if (!full.countable && stats.fill > telling_fill && !filter.info().grows) {
     return fmt::format(
         "holds far more keys than the {} that it was made for: its false-positive rate is now {}, promised was {}; "

@@ -5,9 +5,9 @@
 //     edit->filter().insert(...);
 //     if (auto saved = edit->save(); !saved) return failed(saved.error());
 //
-// The file stays as it is until `save`, which replaces it at once by one of the same form: compressed, in text or plain,
-// with the same permissions. Until then no other process may change it (file_lock.hpp). Of a filter in shards, the first
-// one is locked, and all are replaced.
+// The file is unchanged until `save`, which replaces it atomically, in the same encoding: compressed, text or plain,
+// with the same permissions. Until then no other process may change it (file_lock.hpp). Of a filter in shards, the
+// first one is locked, and all are replaced.
 #pragma once
 
 #include <bloomery/any_filter.hpp>
@@ -46,7 +46,7 @@ class filter_edit {
   opened_filter opened_;
 };
 
-// What to say of a filter that holds more than it was made for and breaks its promise; empty for others.
+// The warning for a filter that holds more keys than its capacity and exceeds its target FPR; empty for others.
 std::string overfull_text(const any_filter& filter, const filter_stats& stats);
 
 // A problem when the filter's kind has not this ability: "is of kind blocked, which cannot <what>; ..."

@@ -89,7 +89,7 @@ outcome<void> save_filter(const options& opts, const any_filter& filter, const f
     return {};
   };
   const auto saved = formats::save_to(filter, format, byte_sink(to_output), how, *taken);
-  if (auto done = out.flush(); !done) return done;  // says why a write failed
+  if (auto done = out.flush(); !done) return done;  // reports why a write failed
   if (!saved) return fail_file("standard output", saved.error());
   return {};
 }

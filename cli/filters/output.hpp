@@ -1,4 +1,4 @@
-// cli/filters/output.hpp: writing a filter where -o says, as --force, --compress and --format say.
+// cli/filters/output.hpp: writing a filter to -o, with --force, --compress and --format.
 //
 //     if (auto possible = check_output(opts); !possible) return failed(possible.error());     // before any work
 //     ...

@@ -1,4 +1,4 @@
-// cli/filters/shards.hpp: a filter in shards: the files FILE.00-of-04 to FILE.03-of-04, for which verbs are given FILE.
+// cli/filters/shards.hpp: a filter in shards: the files FILE.00-of-04 to FILE.03-of-04, which verbs open as FILE.
 //
 //     const auto shards = shards_at(path);                  // 0: it is no set
 //     if (*shards != 0) return open_set(opts, path);
@@ -17,7 +17,7 @@
 
 namespace bloomery::cli {
 
-// What --shards says; 0: one file.
+// The value of --shards; 0: one file.
 unsigned shards_wanted(const options& opts);
 
 // Of how many shards the set with this name is; 0 when there is none, or a file has the name itself.
@@ -28,10 +28,11 @@ outcome<opened_filter> open_set(const options& opts, const std::string& path, bo
 
 // FILE.02-of-04
 std::string shard_file(const std::string& path, unsigned index, unsigned shards);
-// FILE.00-of-04 of a set: what is locked while the set is changed, and what its form is read from. Else the name itself.
+// FILE.00-of-04 of a set: what is locked while the set is changed, and what its encoding is read from. Else the name
+// itself.
 std::string first_file(const std::string& path, unsigned shards);
 
-// Whether a shard alone will do, for a verb that asks for no key.
+// Whether a shard alone will do, for a verb that looks up no key.
 bool takes_shard_alone(const options& opts);
 
 // What went wrong when a file was opened; for a shard alone, with the name of its set.

@@ -25,7 +25,7 @@ struct digest_array {
   [[nodiscard]] std::span<std::uint64_t> all() const { return {digests.get(), count}; }
 };
 
-// Of all keys of these files; `taken_bytes` is what waits in memory already, of `room_bytes`.
+// Of all keys of these files; `taken_bytes` is buffered already, of `room_bytes`.
 outcome<digest_array> read_digests(const options& opts, std::span<const std::string> files, const hasher& hash,
                                    std::uint64_t taken_bytes, std::uint64_t room_bytes) {
   auto reader = key_reader::make(opts, files, hash);
@@ -41,10 +41,11 @@ outcome<digest_array> read_digests(const options& opts, std::span<const std::str
     buffer.add(stream.digests64());
     keys += stream.size();
     if (taken_bytes + buffer.size_bytes() > room_bytes) {
-      return fail_text(fmt::format(
-          "{} keys and more do not fit into memory while a filter of this kind is built: use a kind that takes keys "
-          "as they come, such as blocked",
-          with_commas(keys + taken_bytes / sizeof(std::uint64_t))));
+      return fail_text(
+          fmt::format("{} keys and more do not fit into memory while a filter of this kind is built: use a kind that "
+                      "is not static, "
+                      "such as blocked",
+                      with_commas(keys + taken_bytes / sizeof(std::uint64_t))));
     }
     line.update(stream.reader().bytes_taken(), keys);
   }
@@ -60,7 +61,7 @@ outcome<digest_array> read_digests(const options& opts, std::span<const std::str
   return out;
 }
 
-// A key as it lies in a file.
+// A key in a file.
 struct found_key {
   std::string key;  // the bytes that are hashed
   std::string text;
@@ -87,7 +88,7 @@ std::optional<found_key> find_digest(const options& opts, std::span<const std::s
   }
 }
 
-// Says whether a key is in both lists or two keys have one digest, where the lists can be read again.
+// Reports whether a key is in both lists or two keys have one digest, where the lists can be read again.
 failed explain_both(const options& opts, const build_request& request, std::span<const std::string> excluded,
                     const error& why) {
   const auto in = find_digest(opts, opts.operands(), request.hash(), why.number[1]);

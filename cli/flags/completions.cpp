@@ -133,7 +133,7 @@ std::string bash_options(const verb& command) {
   return out;
 }
 
-// What to do behind an option -> the patterns of verb and option.
+// What to do after an option -> the patterns of verb and option.
 std::map<std::string, std::string> bash_values() {
   std::map<std::string, std::string> out;
   for (const verb* each : verbs()) {

@@ -1,11 +1,11 @@
-// cli/flags/flags.hpp: THE table of options. Parsing, checks, --help, and whatever else speaks of options, come from it.
+// cli/flags/flags.hpp: THE table of options. Parsing, checks, --help, manual pages and completions come from it.
 //
 // An option is one row in flags.cpp: its id, names, the kind of value it takes, its help text, the verbs that take it
-// and the group under which help lists it. Values are checked while the command line is read, so a verb asks for a
-// number and gets one:
+// and the group under which help lists it. Values are checked while the command line is read, so a verb gets a
+// number:
 //
 //     options.has(flag::json)
-//     options.text(flag::output)                 // "" when it was not given
+//     options.text(flag::output)                 // "" if it is not set
 //     options.count(flag::capacity)              // std::optional<std::uint64_t>
 //     options.operands()                         // what is not an option
 #pragma once
@@ -167,7 +167,7 @@ std::span<const flag_row> flag_table();
 std::string_view group_title(flag_group group);
 // The words that the value of an option may be; empty when it is no choice of words.
 std::vector<std::string_view> words_of(const flag_row& row);
-// The help of an option; where each kind has words of its own, with these.
+// The help of an option; with the words of each kind where they differ.
 std::string help_of(const flag_row& row);
 // The layouts of a kind without what may follow their names.
 std::vector<std::string_view> layout_names(const kind_info& kind);

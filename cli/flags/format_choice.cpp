@@ -99,7 +99,7 @@ failed cannot_become(std::string_view name, const any_filter& filter, const form
     if (const auto spec = to.hash({})) theirs.append(fmt::format(" with {}", hash_name(*spec)));
   }
   return fail_file(name, fmt::format("cannot become {}: its bits were set by {}, and {} sets other bits for the same "
-                                     "keys. A filter does not give its keys back: build it again from them with "
+                                     "keys. A filter does not store its keys: build it again from them with "
                                      "'bloomery build --format {} -o FILE KEYFILES'",
                                      to.name, bits_of(filter, from), theirs, to.name));
 }

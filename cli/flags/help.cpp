@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t width = 80;
 constexpr std::size_t help_column = 28;
 
-// Appends `text`, broken between words, every line behind `indent` blanks; the cursor is at column `at`.
+// Appends `text`, broken between words, every line after `indent` blanks; the cursor is at column `at`.
 void wrap(std::string& out, std::string_view text, std::size_t indent, std::size_t at) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
@@ -42,7 +42,7 @@ void wrap(std::string& out, std::string_view text, std::size_t indent, std::size
   out.append("\n");
 }
 
-// "-o FILE [-n N]": broken between its parts, never inside brackets.
+// "-o FILE [-n N]": broken between its words, never inside brackets.
 void wrap_usage_line(std::string& out, std::string_view prefix, std::string_view usage) {
   constexpr char held_blank = '\x01';
   std::string held(usage);
@@ -57,7 +57,7 @@ void wrap_usage_line(std::string& out, std::string_view prefix, std::string_view
   std::replace(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), held_blank, ' ');
 }
 
-// Every form of a verb on lines of its own.
+// Each usage of a verb on its own lines.
 void wrap_usage(std::string& out, const verb& command) {
   std::string_view usage = command.usage;
   std::string_view first = "Usage:";
@@ -134,7 +134,7 @@ std::string main_help() {
   wrap(out.append("\nOther names: "), aliases, 13, 13);
   out.append(
       "\nOptions:\n"
-      "  -h, --help     this help; 'bloomery VERB --help' says all of a verb,\n"
+      "  -h, --help     this help; 'bloomery VERB --help' describes a verb,\n"
       "                 'bloomery help --man' prints the manual page\n"
       "  -V, --version  the version\n\n");
   wrap(out, page.numbers, 0, 0);
@@ -149,7 +149,7 @@ std::string short_help() {
   for (const verb* each : verbs()) names.append(fmt::format(" {}", each->name));
   return fmt::format(
       "Usage: bloomery VERB [OPTIONS] [FILES]\nVerbs:{}\n"
-      "'bloomery --help' says more.\n",
+      "See 'bloomery --help'.\n",
       names);
 }
 

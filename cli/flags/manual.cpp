@@ -59,7 +59,7 @@ std::string escaped(std::string_view text, bool literal) {
   return out;
 }
 
-// Sentences on lines of their own, so that roff sets the space behind them; paragraphs apart.
+// One sentence per line, so that roff sets the space after them; paragraphs apart.
 void add_text(std::string& out, std::string_view text) {
   std::string broken = "\n";
   for (std::size_t i = 0; i < text.size(); ++i) {

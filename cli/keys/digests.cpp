@@ -13,8 +13,8 @@
 
 namespace bloomery::cli {
 
-// One lock for the source, taken for as long as reading lasts, and one for the shelf of finished chunks, taken for
-// moments. Whoever holds both took the source's first.
+// One lock for the source, taken for as long as reading lasts, and one for the queue of finished chunks, taken for
+// moments. A thread that holds both took the source's first.
 class digest_stream::pipeline {
  public:
   pipeline(key_reader reader, const hasher& hash, unsigned digest_bits, work extra)
@@ -56,7 +56,7 @@ class digest_stream::pipeline {
   bool source_ended_ = false;
   std::uint64_t next_number_ = 0;
 
-  // The shelf's. Chunk number i lies in slot i % size.
+  // The queue. Chunk number i is in slot i % size.
   std::mutex lock_;
   std::condition_variable ready_;
   std::condition_variable room_;
@@ -154,7 +154,7 @@ void digest_stream::pipeline::start() {
   if (threads == 1 || source_ended_ || reader_.has_ended()) return;
   if (reader_.total_bytes() != 0) {
     const std::uint64_t left = reader_.total_bytes() - std::min(reader_.total_bytes(), reader_.bytes_taken());
-    // Packed input gives more chunks than its size says; a thread too few does no harm there.
+    // Compressed input has more chunks than its size suggests; one thread too few does no harm there.
     threads = std::min<std::uint64_t>(threads, left / reader_.chunk_bytes() + 1);
   }
   wake_ = eventfd(0, EFD_CLOEXEC);
@@ -164,7 +164,7 @@ void digest_stream::pipeline::start() {
   try {
     for (std::uint64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: those that there are do the work, or the caller does.
+    // No more threads available: the existing ones do the work, or the caller does.
   }
 }
 

@@ -1,4 +1,4 @@
-// What -0, -f, -d, --csv, --header, --hex, --u64, --funnel and --crlf say together.
+// What -0, -f, -d, --csv, --header, --hex, --u64, --funnel and --crlf mean together.
 #include <fmt/core.h>
 
 #include <algorithm>

@@ -34,7 +34,7 @@ std::size_t character_bytes(std::string_view text) {
   for (std::size_t i = 1; i < size; ++i) {
     if (byte(i) >> 6U != 2) return 0;
   }
-  // What a shorter form could say, halves of pairs, and what is beyond the last character.
+  // Overlong encodings, halves of surrogate pairs, and code points above the last one.
   const unsigned second = byte(1);
   if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0)) return 0;
   if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) return 0;
@@ -255,7 +255,7 @@ outcome<std::string_view> chunk_parser::tuple_of(std::span<const std::string_vie
   for (const std::string_view field : fields) {
     auto bytes = bytes_of(field);
     if (!bytes) return bytes;
-    sink.put(*bytes);  // an integer is a field of its 8 bytes, as bytes_of gives them
+    sink.put(*bytes);  // an integer is a field of its 8 bytes, as bytes_of returns them
   }
   const auto encoded = sink.bytes();
   const auto copy = chunk_.arena_.take(encoded.size());

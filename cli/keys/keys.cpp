@@ -112,7 +112,7 @@ outcome<key_reader> key_reader::make(const options& opts, std::span<const std::s
     return fail_usage("standard input (-) can be read only once");
   }
   for (const std::string& file : reader.files_) {
-    // Looked at here so that a missing file is noticed before any work is done. Standard input is not read yet.
+    // Checked here so that a missing file is noticed before any work is done. Standard input is not read yet.
     if (file == "-") {
       if (auto there = check_standard_input(); !there) return failed(there.error());
       reader.all_regular_ = false;
@@ -284,7 +284,7 @@ outcome<void> key_reader::use_header(const key_chunk& chunk, key_format& resolve
                     what, header_file_));
   }
   if (same || !format_->csv || !format_->fields.empty()) return resolved.resolve(names);
-  // Whole records are the keys: their fields are taken in the order of the first file.
+  // Complete records are the keys: their fields are taken in the order of the first file.
   auto order = order_of(columns_, names);
   if (!order) {
     return fail_text(

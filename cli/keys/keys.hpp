@@ -5,7 +5,7 @@
 // b)) inserted; with --hex the fields are the bytes, with --u64 integers. With --funnel they are joined, as a funnel of
 // Guava does that puts one after the other.
 //
-// A chunk is a stretch of one file made of whole records, 256 KiB or so (more only where one record is longer), and
+// A chunk is a stretch of one file made of complete records, 256 KiB or so (more only where one record is longer), and
 // owns its bytes. From a slow pipe it holds what is there, so that answers come while the input still runs. Most verbs
 // let digest_stream (digests.hpp) read them, on all processors. This is what it does, and what can be done by hand:
 //
@@ -19,7 +19,7 @@
 //     }
 //
 // The three steps of next() are apart for the sake of threads: read() takes bytes and decides where the chunk ends (one
-// thread at a time, in order), parse() finds records and keys (any thread), settle() gives line numbers (in order).
+// thread at a time, in order), parse() finds records and keys (any thread), settle() assigns line numbers (in order).
 #pragma once
 
 #include <bloomery/hash/hasher.hpp>
@@ -62,7 +62,7 @@ class key_arena {
 // What --funnel makes of a key: the bytes that a funnel of Guava feeds to the hash.
 enum class key_funnel : std::uint8_t {
   none,
-  bytes,  // as they are
+  bytes,  // unchanged
   utf8,   // text: refused where it is not UTF-8
   utf16,  // the same text as UTF-16 code units, little-endian
   int32,  // a signed decimal integer in 4 bytes, little-endian
@@ -79,7 +79,7 @@ struct key_format {
   bool u64 = false;
   key_funnel funnel = key_funnel::none;
   char delimiter = '\t';
-  std::vector<std::string> fields;       // as given with -f
+  std::vector<std::string> fields;       // as in -f
   std::vector<std::uint64_t> positions;  // the same from 0; empty while names are not yet known, or without -f
 
   static outcome<key_format> from(const options& opts);
@@ -109,12 +109,12 @@ struct key_chunk {
   std::vector<digest128> digests128;
   std::vector<digest256> digests256;
 
-  // For the work that a verb gives to the threads: what to print, and numbers or bits of its own.
+  // For the work of a verb in the threads: text to print, and numbers or bits.
   std::string text;
   std::vector<std::uint64_t> mask;
   std::uint64_t tally = 0;
 
-  // What goes wrong behind the records of this chunk: reading ends with it. A verb's work sets it with fail().
+  // What goes wrong after the records of this chunk: reading ends with it. A verb's work sets it with fail().
   std::optional<problem> failure;
   void fail(problem what) {
     failure = std::move(what);
@@ -122,8 +122,8 @@ struct key_chunk {
   }
 
   std::string file;               // the name of the input, for messages
-  std::uint64_t bytes_taken = 0;  // of all input up to the end of this chunk, as it lies in the files
-  bool waited = false;            // from a pipe or terminal: somebody may be waiting for the answers
+  std::uint64_t bytes_taken = 0;  // of all input up to the end of this chunk, in bytes of the files
+  bool waited = false;            // from a pipe or terminal: a reader may be waiting for the results
 
  private:
   friend class key_reader;
@@ -140,7 +140,7 @@ struct key_chunk {
   std::size_t end_ = 0;
   bool starts_file_ = false;  // the first chunk of its file
   bool may_have_mark_ = false;
-  std::shared_ptr<const key_format> format_;  // with the positions that this file's header gives
+  std::shared_ptr<const key_format> format_;  // with the positions from this file's header
   std::uint64_t line_base_ = 0;               // lines before the chunk: of the header until it is settled
   std::uint64_t lines_ = 0;                   // in it
   std::vector<std::string_view> texts_;       // empty: the keys are the texts
@@ -152,7 +152,7 @@ struct key_chunk {
 };
 using key_batch = key_chunk;
 
-// The records of a chunk, made as they are asked for.
+// The records of a chunk, made on access.
 class record_view {
  public:
   explicit record_view(const key_chunk& chunk) : chunk_(&chunk) {}
@@ -194,23 +194,23 @@ unsigned jobs_of(const options& opts);
 class key_reader {
  public:
   static constexpr std::size_t usual_chunk_bytes = std::size_t{1} << 18U;
-  // What verbs take at once where keys do not come from a chunk.
+  // What verbs process in one batch where keys do not come from a chunk.
   static constexpr std::size_t batch_records = 4096;
 
   static outcome<key_reader> make(const options& opts, std::span<const std::string> files, const hasher& hash,
                                   std::size_t chunk_bytes = usual_chunk_bytes);
 
-  // One chunk after the other; false at the end of all input. A failure comes behind the records before it.
+  // One chunk after the other; false at the end of all input. A failure comes after the records before it.
   outcome<bool> next(key_chunk& chunk);
 
   // The steps of next(). False at the end of all input.
   outcome<bool> read(key_chunk& chunk);
-  // Whether read() would give false, as far as is known.
+  // Whether read() would return false, as far as is known.
   [[nodiscard]] bool has_ended() const { return !open_ && next_file_ == files_.size(); }
   void parse(key_chunk& chunk) const;
   void settle(key_chunk& chunk);
-  // For verbs that print whole records below the header of the first file: a file with other columns, or with the same
-  // ones in another order, is a problem. Elsewhere -f finds its columns by name in each file.
+  // For verbs that print complete records below the header of the first file: a file with other columns, or with the
+  // same ones in another order, is a problem. Elsewhere -f finds its columns by name in each file.
   void require_same_header() { same_header_ = true; }
   // Waiting for input ends when this descriptor is readable.
   void set_wake(int descriptor) {
@@ -235,9 +235,9 @@ class key_reader {
   explicit key_reader(const hasher& hash) : hash_(hash) {}
   outcome<bool> open_next();
   void close_source();
-  // Reads into the chunk until it is full, the file ends, or whole records are there and no more bytes.
+  // Reads into the chunk until it is full, the file ends, or complete records are there and no more bytes.
   outcome<void> fill(key_chunk& chunk);
-  // Looks at the bytes that are new and moves `cut_`.
+  // Scans the new bytes and moves `cut_`.
   void find_end(const key_chunk& chunk);
   outcome<void> take_header(key_chunk& chunk);
   // What the names of this file's header, which are in chunk.parts_, make of `resolved`.
@@ -257,19 +257,19 @@ class key_reader {
   std::size_t next_file_ = 0;
   byte_source source_;
   bool open_ = false;
-  bool at_start_ = false;    // no chunk of this file has been given yet
+  bool at_start_ = false;    // no chunk of this file has been delivered yet
   bool mark_due_ = false;    // it may begin with a byte order mark that has not been passed over
   bool header_due_ = false;  // its header has not been read yet
-  bool ended_ = false;       // the source has given all of its bytes
+  bool ended_ = false;       // all bytes of the source were read
   std::shared_ptr<const key_format> file_format_;
   bool same_header_ = false;
   std::optional<std::string> header_;
   std::vector<std::string> columns_;  // the names in it
   std::string header_file_;           // whose it is
   std::string carried_;               // the beginning of a record
-  csv_scanner scanner_;               // behind all bytes that were read
-  std::size_t scanned_ = 0;           // of the chunk: what was looked at
-  std::size_t cut_ = 0;               // behind the last whole record of the chunk
+  csv_scanner scanner_;               // after all bytes that were read
+  std::size_t scanned_ = 0;           // of the chunk: what was scanned
+  std::size_t cut_ = 0;               // after the last complete record of the chunk
   std::optional<problem> deferred_;
   std::uint64_t finished_bytes_ = 0;
   // For settle().

@@ -65,7 +65,7 @@ std::optional<mapped_files> mapped_files::open(std::span<const std::string> name
     size += file.mapped_bytes();
     if (name == "-") made.standard_input_end_ = file.range().end;
   }
-  // Addresses for all of them first, so that they lie together.
+  // Addresses for all of them first, so that they are contiguous.
   void* const space = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return {};
   made.base_ = static_cast<char*>(space);
@@ -102,8 +102,8 @@ void mapped_files::pass_standard_input() const {
 }
 
 void mapped_files::expect(stretch range) const {
-  // One look makes the system map what it has in its cache of the pages around, 64 KiB as a rule. Asking it for all of
-  // them by madvise costs more: it goes from page to page.
+  // One access makes the system map what it has in its cache of the pages around, 64 KiB as a rule. Asking it for all
+  // of them by madvise costs more: it goes from page to page.
   constexpr std::uint64_t around_bytes = std::uint64_t{1} << 16U;
   for (std::uint64_t at = range.begin; at < range.end; at = (at / around_bytes + 1) * around_bytes) {
     static_cast<void>(*const_cast<const volatile char*>(base_ + at));

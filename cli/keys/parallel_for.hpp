@@ -37,7 +37,7 @@ void parallel_for(std::size_t pieces, unsigned threads, const Work& work) {
   try {
     for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(run, false);
   } catch (...) {
-    // The system gives no more threads, or no memory for one: those that there are do the work, and must be waited for.
+    // No more threads, or no memory for one: the existing ones do the work, and must be joined.
   }
   run(true);
   for (std::thread& other : others) other.join();

@@ -1,10 +1,10 @@
 // cli/keys/seen_keys.hpp: which keys were seen, at 8 to 16 bytes each.
 //
-// It keeps fingerprints of 64 bits, by a hash that has nothing to do with any filter's: what a filter confuses, this
+// It keeps fingerprints of 64 bits, by a hash that is independent of any filter's: what a filter confuses, this
 // does not. Two of ten million different keys share one with a probability of 0.0003 %.
 //
 //     seen.add(prints);                            // of many keys: seen_keys::print(key)
-//     seen.sort(jobs_of(opts));                   // once, before asking
+//     seen.sort(jobs_of(opts));                   // once, before contains()
 //     seen.size(), seen.contains(seen_keys::print(key))
 #pragma once
 

@@ -1,5 +1,6 @@
-// cli/terminal/messages.hpp: what is printed on standard error beside errors. --quiet silences notes and advice, not warnings: what is
-// warned of breaks a promise. With --strict a warning or advice makes the exit code 1 (main.cpp).
+// cli/terminal/messages.hpp: what is printed on standard error beside errors. --quiet silences notes and advice, not
+// warnings: what is warned of breaks a promise of the filter. With --strict a warning or advice makes the exit code 1
+// (main.cpp).
 #pragma once
 
 #include <string_view>
@@ -9,7 +10,7 @@
 
 namespace bloomery::cli {
 
-// A line as it is.
+// A plain line.
 inline void note(const options& opts, std::string_view text) {
   if (!opts.has(flag::quiet)) write_stderr(std::string(text).append("\n"));
 }
@@ -24,7 +25,7 @@ inline void warn(const options& /*opts*/, std::string_view text) {
   has_warned() = true;
   write_stderr(std::string("bloomery: warning: ").append(text).append("\n"));
 }
-// The same of what could be better but was asked for: --quiet silences it.
+// The same for a result that could be better but was requested: --quiet silences it.
 inline void advise(const options& opts, std::string_view text) {
   if (!opts.has(flag::quiet)) return warn(opts, text);
   has_warned() = true;

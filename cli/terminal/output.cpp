@@ -50,7 +50,7 @@ outcome<void> output::flush() {
   buffer_.clear();
   if (error_ == EPIPE) return fail_quiet();
   if (error_ == EBADF && is_standard_output_closed()) {
-    return fail_file("standard output", "is closed: give the output a place by > FILE or a pipe");
+    return fail_file("standard output", "is closed: redirect it with > FILE or a pipe");
   }
   if (error_ != 0) return fail_file("standard output", std::string("cannot write: ") + std::strerror(error_));
   return {};

@@ -93,7 +93,7 @@ outcome<int> run(const options& opts) {
 constexpr std::array examples = {
     example{"bloomery add seen.bloom today.txt", "the lines of today.txt into the filter"},
     example{"tail -n 1000 access.log | cut -d ' ' -f 1 | bloomery add ips.bloom", "from a pipe"},
-    example{"bloomery add -q users.bloom new.txt || echo 'not added'", "silent; the exit code tells"},
+    example{"bloomery add -q users.bloom new.txt || echo 'not added'", "silent; only the exit code"},
 };
 
 }  // namespace
@@ -105,18 +105,17 @@ const verb add_verb = {
     .summary = "add keys to a filter",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Adds the lines of KEYFILES, or of standard input, to the filter FILE. "
-        "Keys must be written as they were when it was built. "
-        "When the filter then holds more keys than it was made for, a warning says its false-positive rate.\n\n"
-        "The filter is loaded into memory, and FILE is replaced at the end, in the form that it had. "
-        "An error or a signal before that leaves it as it was. "
-        "While one process changes it, others that want to are refused. "
-        "A build or merge with --force asks nobody: "
-        "it replaces FILE, and the add that it overtakes ends with an error.",
+        "Adds the lines of KEYFILES, or of standard input, to the filter FILE. Write keys as they were written "
+        "when the filter was built. If the filter then holds more keys than its capacity, a warning reports its "
+        "false-positive rate.\n\n"
+        "The filter is loaded into memory, and FILE is replaced at the end, in the same format and encoding. An "
+        "error or a signal before that leaves FILE unchanged. While one process changes FILE, other processes "
+        "that try to are refused. A build or merge with --force does not take this lock: it replaces FILE, and "
+        "the add that it overtakes ends with an error.",
     .examples = examples,
     .exit_codes =
-        "0: added; 1: added, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
-        "it is in place",
+        "0: added; 1: added, with a warning and --strict; 2: error, and FILE is unchanged, unless the message "
+        "says that it is in place",
     .run = run,
 };
 

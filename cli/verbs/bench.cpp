@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t text_columns = 100;
 using json = nlohmann::ordered_json;
 
-// ---- JSON ------------------------------------------------------------------------------------------------------------
+// ---- JSON -----------------------------------------------------------------------------------------------------------
 
 double rounded(double ns) { return std::round(ns * 100.0) / 100.0; }
 
@@ -102,9 +102,9 @@ json as_json(const bench_report& report, const bench_request& request) {
   return out;
 }
 
-// ---- tables ----------------------------------------------------------------------------------------------------------
+// ---- tables ---------------------------------------------------------------------------------------------------------
 
-// Right-aligned, with a mark where the promise is broken; the colour must not count as width.
+// Right-aligned, with a mark if the FPR is above the target; the colour must not count as width.
 std::string fpr_cell(const bench::rate_count& count, double target_fpr, const painter& paint, std::size_t width) {
   const bool broken = count.breaks(target_fpr);
   const std::string text = count.hits == 0 ? "none" : percent(count.rate());
@@ -215,19 +215,19 @@ void write_remarks(output& out, const bench_report& report, const bench_request&
   }
   out.write("\n");
   if (broken) {
-    out.write("!  broken promise: with 99.9 % confidence the rate is above 1.05 times the one asked for\n");
+    out.write("!  target missed: with 99.9 % confidence the FPR is above 1.05 times the target\n");
   }
   std::string refused;
   for (const hash_row& row : report.hashes) {
     if (!row.refused.empty()) refused.append(refused.empty() ? "" : ", ").append(row.hash->name);
   }
   if (!refused.empty()) {
-    out.write(wrapped("Too few bits for so many keys at this rate, so that build refuses: ", refused, text_columns));
+    out.write(wrapped("Too few bits for so many keys at this FPR, so that build refuses: ", refused, text_columns));
   }
   out.write("Times: one thread, the best tenth of chunks of 32,768 keys; those of kinds are without hashing.\n");
 }
 
-// ---- pictures --------------------------------------------------------------------------------------------------------
+// ---- charts ---------------------------------------------------------------------------------------------------------
 
 struct plotted {
   std::string_view title;
@@ -241,7 +241,7 @@ constexpr std::array plots = {
 
 std::string count_text(double value) { return human_count(value); }
 
-// One curve for each kind, at the first rate of each size.
+// One curve for each kind, at the first FPR of each size.
 std::vector<chart_curve> curves_of(const bench_report& report, double bench::case_figures::*ns) {
   std::vector<chart_curve> curves;
   const kind_row* last = nullptr;
@@ -267,14 +267,14 @@ std::string draw_curves(const plotted& what, std::span<const chart_curve> curves
       chart.y.high = std::max(chart.y.high, point.y);
     }
   }
-  // Whole powers of ten, so that the axis has labels.
+  // Powers of ten, so that the axis has labels.
   chart.y.low = std::pow(10.0, std::floor(std::log10(std::max(chart.y.low, 0.01))));
   chart.y.high = std::pow(10.0, std::ceil(std::log10(std::max(chart.y.high, 0.011))));
   return "\n" + draw(chart, look);
 }
 
 void write_plots(output& out, const bench_report& report, const chart_look& look) {
-  constexpr std::size_t most_curves = 4;  // as many marks as can be told apart
+  constexpr std::size_t most_curves = 4;  // as many marks as can be distinguished
   for (const plotted& what : plots) {
     const std::vector<chart_curve> curves = curves_of(report, what.ns);
     if (curves.empty()) return;
@@ -296,7 +296,7 @@ void write_plots(output& out, const bench_report& report, const chart_look& look
 outcome<int> run(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   if (opts.has(flag::json) && opts.has(flag::plot)) {
-    return fail_usage("--plot is for people and --json is not: give one");
+    return fail_usage("--plot and --json contradict each other: give one");
   }
   const auto request = bench_request::from(opts);
   if (!request) return failed(request.error());
@@ -325,7 +325,7 @@ constexpr std::array examples = {
     example{"bloomery bench --quick --plot", "rougher, in about one, with ns per key against size"},
     example{"bloomery bench --kind blocked -n 100M -p 0.1%", "one kind at one size"},
     example{"bloomery bench --kind cuckoo --layout slots4:12", "another layout than the usual one"},
-    example{"bloomery bench --json | jq '.hashes[].rates[] | select(.broken)'", "hashes that break the promise"},
+    example{"bloomery bench --json | jq '.hashes[].rates[] | select(.broken)'", "hashes above the target FPR"},
 };
 
 }  // namespace
@@ -337,21 +337,22 @@ const verb bench_verb = {
     .summary = "measure kinds and hashes on this machine",
     .usage = "[OPTIONS]",
     .description =
-        "Measures each kind at several sizes: nanoseconds per key to add, and to ask for absent and for present keys, "
-        "in batches and one by one (latency: each look-up waits for the answer before), bits per key, and the "
-        "false-positive rate on random keys. Hashing is not in these times. "
-        "-n, -p and --kind narrow the table down; with --kind, --layout chooses one of its layouts; --hash changes the "
+        "Measures each kind at several sizes: nanoseconds per key to add keys and to look up absent and present "
+        "keys, in batches and one by one (latency: each look-up depends on the result of the previous one), "
+        "bits per key, and the false-positive rate (FPR) on random keys. Hashing is not included. -n, -p and "
+        "--kind narrow the table down; with --kind, --layout selects one of its layouts; --hash changes the "
         "hash of the keys.\n\n"
-        "Then the kind (blocked without --kind) with keys that it hashes in the same call: integers, 16 bytes, URLs. "
-        "And the floor: the time to read one random line of 64 bytes from memory of the filters' sizes, overlapping "
-        "(batch), each after the one before (latency), and on all threads, with huge pages and without.\n\n"
-        "Then each hash: nanoseconds per key of 16 bytes, and the false-positive rate on keys that are hard on a weak "
-        "hash: decimal integers, 8-byte counters, keys of one long prefix, and short words of two letters. "
-        "A rate is marked with ! when it is above 1.05 times the one asked for with 99.9 % confidence. "
-        "Without --hash the filters of this part have 1,000,000 keys at most.\n\n"
-        "Times are of one thread whatever -j says, but for the floor; the rates of hashes are counted on all threads. "
-        "Memory is that of the largest filter; for the rates of hashes each thread has a filter of its own, "
-        "as far as there is memory for them.",
+        "Then one kind (--kind, else blocked) with keys that it hashes in the same call: integers, 16 bytes, "
+        "URLs. And the memory-latency floor: the time to read one random cache line of 64 bytes from memory as "
+        "large as the filters, overlapping (batch), each after the previous one (latency), and on all threads, "
+        "with huge pages and without.\n\n"
+        "Then each hash: nanoseconds per key of 16 bytes, and the FPR on keys that are hard on a weak hash: "
+        "decimal integers, 8-byte counters, keys with one long prefix, and short words of two letters. An FPR "
+        "is marked with ! if it is above 1.05 times the target with 99.9 % confidence. Without --hash these "
+        "filters have at most 1,000,000 keys.\n\n"
+        "Times are of one thread whatever -j is, except for the floor; the FPR of hashes is counted on all "
+        "threads. Memory is that of the largest filter; for the FPR of hashes each thread has its own filter, "
+        "as far as memory allows.",
     .examples = examples,
     .exit_codes = "0: done; 2: error",
     .run = run,

@@ -91,7 +91,7 @@ outcome<bench::timed_case> make_keyed_case(const kind_info& kind, const bench::c
   return out;
 }
 
-// ---- kinds -----------------------------------------------------------------------------------------------------------
+// ---- kinds ----------------------------------------------------------------------------------------------------------
 
 struct kind_plan {
   const kind_info* kind;
@@ -105,7 +105,7 @@ std::vector<kind_plan> plan_kinds(const bench_request& request) {
     if (request.kind != nullptr && request.kind->id != kind.id) return;
     if (request.hash != nullptr && !go_together(kind, *request.hash)) return;
     for (const bench::case_size& size : request.sizes) {
-      // The rate is nothing to an exact kind.
+      // An exact kind ignores the FPR.
       const bool again = kind.exact && !out.empty() && out.back().kind == &kind && out.back().size.keys == size.keys;
       if (!again) out.push_back({&kind, size});
     }
@@ -154,7 +154,7 @@ outcome<void> measure_kinds(const options& opts, const bench_request& request, b
   return {};
 }
 
-// ---- keys with their hash, and the floor -----------------------------------------------------------------------------
+// ---- keys with their hash, and the floor ----------------------------------------------------------------------------
 
 outcome<void> measure_keys(const bench_request& request, bench_report& report) {
   if (request.hash != nullptr && request.hash->id != xxh3::info.id) return {};
@@ -183,7 +183,7 @@ outcome<void> measure_floors(const bench_request& request, bench_report& report)
   return {};
 }
 
-// ---- hashes ----------------------------------------------------------------------------------------------------------
+// ---- hashes ---------------------------------------------------------------------------------------------------------
 
 // One that takes all positions from one word of the digest and one that steps through it, unless a kind was named.
 std::vector<const kind_info*> kinds_for_hashes(const bench_request& request) {
@@ -233,7 +233,7 @@ outcome<void> measure_cell(const bench_request& request, const hasher& hash, has
   return {};
 }
 
-// Each thread has a filter of its own: no more of them than there is memory for.
+// Each thread has its own filter: no more of them than there is memory for.
 unsigned threads_with_memory(const bench_request& request, const std::vector<hash_row>& rows) {
   std::uint64_t bytes = 1;
   for (const hash_row& row : rows) {
@@ -258,7 +258,7 @@ outcome<void> measure_cells(const options& opts, const bench_request& request, s
     for (hash_cell& cell : row.cells) tasks.push_back({.hash = row.hash, .cell = &cell});
   }
   const std::uint64_t each = request.hash_size.keys + request.hash_probes;
-  progress line(opts, "rates of hashes", tasks.size() * each);
+  progress line(opts, "FPR of hashes", tasks.size() * each);
   std::atomic<std::uint64_t> done = 0;
   parallel_for(tasks.size(), threads_with_memory(request, rows), [&](std::size_t i, bool here) {
     const auto hash = hasher_for(*tasks[i].hash);
@@ -309,7 +309,7 @@ outcome<bench_request> bench_request::from(const options& opts) {
     out.sizes = {{1'000, fpr}, {100'000, fpr}};
   } else {
     out.sizes = {{1'000, fpr}, {100'000, fpr}, {1'000'000, fpr}, {10'000'000, fpr}};
-    // Without a rate, a far smaller one too, at one size.
+    // Without -p, a far lower FPR too, at one size.
     if (!opts.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, bench_fpr / 100});
   }
   for (bench::case_size& each : out.sizes) each.layout = layout;
@@ -328,7 +328,7 @@ outcome<bench_request> bench_request::from(const options& opts) {
 outcome<bench_report> run_bench(const options& opts, const bench_request& request) {
   bench_report report;
   report.machine = machine_text();
-  // They wait for each other without sleeping: no more of them than there are processors.
+  // They wait for each other by spinning: no more of them than there are processors.
   report.threads = std::clamp(std::thread::hardware_concurrency(), 1U, request.threads);
   if (auto done = measure_kinds(opts, request, report); !done) return failed(done.error());
   if (auto done = measure_keys(request, report); !done) return failed(done.error());

@@ -26,7 +26,7 @@ namespace {
 void warn_if_overfull(const options& opts, const build_request& request, const built& made, filter_stats stats) {
   const kind_info& kind = made.filter.info();
   if (kind.grows || kind.expires) return;
-  if (!stats.target_known && request.keys()) {  // the file will not hold what was promised, but it is known here
+  if (!stats.target_known && request.keys()) {  // the file does not store the target FPR, but it is known here
     const auto planned_fpr = request.fpr_for(*request.keys());
     stats.target_known = planned_fpr.has_value();
     stats.target_fpr = planned_fpr.value_or(0);
@@ -61,7 +61,7 @@ unsigned hashes_of(const any_filter& filter) {
 
 bool is_packed(const options& opts) { return opts.text(flag::compress, "none") != "none"; }
 
-// What was chosen because the file is compressed, or that compressing it was in vain.
+// What was chosen because the file is compressed, or that compression saved nothing.
 std::string packing_text(const options& opts, const built& made, const filter_stats& stats) {
   constexpr double worth_it = 0.97;
   constexpr std::uint64_t small_bytes = std::uint64_t{16} << 10U;  // where the header is most of the file
@@ -189,7 +189,7 @@ constexpr std::array examples = {
     example{"bloomery build -o users.bloom --csv --header -f email people.csv", "one column of a CSV file"},
     example{"bloomery build -o ids.bloom --kind bitmap --u64 ids.txt", "integers, exactly"},
     example{"bloomery build -o seen.bloom --shards 16 urls.txt",
-            "in 16 files, seen.bloom.00-of-16 and so on, for which other verbs are given seen.bloom"},
+            "in 16 files, seen.bloom.00-of-16 and so on; other verbs take seen.bloom"},
     example{"bloomery build -o sent.bloom --compress rans urls.txt", "a small file, to be sent over a network"},
     example{"bloomery build -o users.bloom --key-file secret.key users.txt",
             "with a secret, for keys that others choose"},
@@ -207,45 +207,40 @@ const verb build_verb = {
     .summary = "build a filter from keys",
     .usage = "-o FILE [OPTIONS] [KEYFILES]",
     .description =
-        "Builds a filter from the lines of KEYFILES, or of standard input, and writes it to FILE. "
-        "Without -n it reads first and sizes the filter for the different keys that it found: "
-        "exactly up to half a million, beyond that by an estimate (standard error 0.2 %) with 1 % added. "
-        "The keys wait in memory as 8 bytes each. "
-        "Where that would be too much, files are read twice, "
-        "and a pipe fills the largest filter that memory allows, which is then folded down.\n\n"
-        "Copies of keys take no room, but in kinds cuckoo and dleft, which count them: without -n there is room for "
-        "them, "
-        "too, and where a key comes too often, each is stored once, in mode set, with a warning.\n\n"
-        "The false-positive rate is 1 % if neither -p nor --bits-per-key nor --mem says otherwise. "
-        "--mem is a ceiling: alone, it gives the best rate that fits; with a rate that does not fit, "
-        "build refuses and says which would. "
-        "A size that leaves a rate above 50 % is refused, too, unless -p asks for such a rate. "
-        "Keys that wait and the filter together stay below it too, or below 16 MiB.\n\n"
-        "Kinds that are built at once, from all of their keys, take their size from them: -n is nothing to them, "
-        "their keys wait in memory as 8 bytes each whatever --mem says, and nothing can be added later.\n\n"
-        "Kind cascade is built from two lists: it matches every key of KEYFILES and none of --exclude. "
-        "About keys of neither it says yes as often as the lists make it smallest, or at most at the rate -p.\n\n"
-        "The kind is blocked unless --kind says otherwise, "
-        "or bloom where blocked would be more than 25 % larger or would not fit. "
-        "With --shards the filter is a set of files, each with a part of the keys, "
-        "which can be made, sent and merged one by one; all of them appear or none. "
-        "Each is made for its part and a little more, as keys do not fall into parts evenly: "
-        "0.6 % for 4 parts of a million keys, a fifth for 16 of a thousand. "
-        "Shards are filled side by side, also those of kinds that one thread fills otherwise. "
-        "Of kind cascade both lists are cut, and the set is exact about both.\n\n"
-        "With --compress, and unless --kind or --hashes says otherwise, the filter is of kind bloom "
-        "and has fewer hash functions than usual: twice as large in memory and emptier, it packs to less "
-        "than the usual one takes. At 1 % that is 8.9 bits per key in the file with rans, 9.2 with zstd and 9.1 with "
-        "gzip, instead of 9.6.\n\n"
+        "Builds a filter from the lines of KEYFILES, or of standard input, and writes it to FILE. Without -n, "
+        "build reads the input first and sizes the filter for the number of different keys: counted exactly up "
+        "to half a million, estimated above that (standard error 0.2 %, 1 % added). Keys are buffered in memory "
+        "at 8 bytes each. If they do not fit, files are read twice, and keys from a pipe go into the largest "
+        "filter that memory allows, which is then folded.\n\n"
+        "Duplicate keys take no space, except in kinds cuckoo and dleft, which count them. Without -n these are "
+        "sized for the duplicates too; if a key occurs too often, each key is stored once, in mode set, with a "
+        "warning.\n\n"
+        "The target false-positive rate (FPR) is 1 % unless -p, --bits-per-key or --mem sets it. --mem is a "
+        "limit: alone, it yields the lowest FPR that fits; together with an FPR that does not fit, build fails "
+        "and reports one that does. A size that leaves an FPR above 50 % is refused, unless -p requests it. "
+        "Buffered keys and the filter together stay below --mem as well, or below 16 MiB if that is more.\n\n"
+        "Static kinds (fuse, ribbon, cascade) size themselves from the input; -n is ignored. Their keys are "
+        "buffered in memory at 8 bytes each, whatever --mem is, and no key can be added later.\n\n"
+        "Kind cascade is built from two lists: it matches every key of KEYFILES and none of --exclude. For keys "
+        "in neither list, its FPR is the one that makes it smallest, or at most -p.\n\n"
+        "The kind is blocked unless --kind selects another, or bloom if blocked would be more than 25 % larger "
+        "or would not fit. With --shards the filter is a set of files, each with a share of the keys, which can "
+        "be built, sent and merged one by one; all of them appear or none. Keys do not fall into shards evenly, "
+        "so each shard is a little larger than its share: 0.6 % for 4 shards of a million keys, 20 % for 16 of "
+        "a thousand. Shards are filled in parallel, also for kinds that a single thread fills otherwise. For "
+        "kind cascade both lists are sharded, and the set is exact about both.\n\n"
+        "With --compress, and unless --kind or --hashes is set, the filter is of kind bloom with fewer hash "
+        "functions: twice as large in memory and sparser, it compresses to less than the usual filter takes. At "
+        "1 % that is 8.9 bits per key in the file with rans, 9.2 with zstd and 9.1 with gzip, instead of 9.6.\n\n"
         "Input compressed with gzip, zstd or xz is unpacked.\n\n"
-        "With --format the file is that of another product ('bloomery formats' lists them), with its kind, hash and "
-        "sizes: byte for byte what that product makes of the same keys, where it always makes the same. "
-        "Without -p its own default rate holds.\n\n"
-        "The same keys and options give the same file, whatever -j. FILE appears whole or not at all.",
+        "With --format the file is that of another product ('bloomery formats' lists them), with its kind, hash "
+        "and sizes: byte for byte what that product writes for the same keys, where its output is "
+        "deterministic. Without -p the product's default FPR applies.\n\n"
+        "The same keys and options produce the same file, whatever -j. FILE appears complete or not at all.",
     .examples = examples,
     .exit_codes =
-        "0: built; 1: built, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
-        "it is in place",
+        "0: built; 1: built, with a warning and --strict; 2: error, and FILE is unchanged, unless the message "
+        "says that it is in place",
     .run = run,
 };
 

@@ -69,17 +69,16 @@ const verb convert_verb = {
     .summary = "write a filter in another format",
     .usage = "[OPTIONS] FILE... -o OUT --to FORMAT",
     .description =
-        "Writes the filter FILE, of whichever format, to OUT in format FORMAT. "
-        "That is possible where both mean the same bits: native and text, packed and not. "
-        "Other products set other bits for the same key, because they hash it otherwise or choose its bits otherwise: "
-        "then convert says why not. A filter does not give its keys back, so what helps is to build it again from "
-        "them, with build --format.\n\n"
-        "Several FILEs are the pieces of one filter, in order, of products that give them so: the replies of "
+        "Writes the filter FILE, of any format, to OUT in format FORMAT. This works if both formats mean the "
+        "same bits: native and text, compressed and not. Other products set other bits for the same key, "
+        "because they hash it or choose its bits differently; convert then prints the reason. A filter does not "
+        "store its keys, so build it again from them, with build --format.\n\n"
+        "Several FILEs are the pieces of one filter, in order, for products that split a filter: the replies of "
         "RedisBloom's SCANDUMP.",
     .examples = examples,
     .exit_codes =
-        "0: written; 2: error, such as formats that have no bits in common, and OUT is as it was, unless the line says "
-        "that it is in place",
+        "0: written; 2: error, such as formats that have no bits in common, and OUT is unchanged, unless the "
+        "message says that it is in place",
     .run = run,
 };
 

@@ -16,7 +16,7 @@
 namespace bloomery::cli {
 namespace {
 
-// Done by the threads: counts the keys of a chunk, and writes its lines behind their counts.
+// Done by the threads: counts the keys of a chunk, and writes its lines after their counts.
 void answer(const opened_filter& opened, bool silent, bool json, char terminator, key_chunk& chunk) {
   std::vector<std::uint64_t> counts(chunk.size());
   if (auto counted = opened.filter.count(chunk.digests64, counts); !counted) {
@@ -36,7 +36,7 @@ void answer(const opened_filter& opened, bool silent, bool json, char terminator
   }
 }
 
-// Lines as they came, below one header; not objects.
+// Unchanged lines, below one header; not objects.
 bool prints_lines(const options& opts) { return !opts.has(flag::quiet) && !opts.has(flag::json); }
 
 // Whether any count was above 0.
@@ -99,7 +99,7 @@ outcome<int> run(const options& opts) {
 }
 
 constexpr std::array examples = {
-    example{"bloomery count --u64 ids.bloom ids.txt", "each line behind how often its integer is in the filter"},
+    example{"bloomery count --u64 ids.bloom ids.txt", "each line after the count of its integer in the filter"},
     example{"bloomery count words.bloom words.txt | sort -rn",
             "most frequent first, of a filter built with --kind counting"},
     example{"bloomery count --u64 ids.bloom < ids.txt | grep -v ^0", "only those that are in it"},
@@ -114,15 +114,14 @@ const verb count_verb = {
     .summary = "print how often a filter holds each key, for kinds that count",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Prints each line of KEYFILES, or of standard input, behind a number and a tab: "
-        "how often the filter FILE holds its key. "
-        "It must be of a kind that counts: 'bloomery kinds' says which. "
-        "A set, such as kind bitmap, holds a key 0 times or once. "
-        "A filter with false positives, such as kind counting, may say more than is true, with the probability of a "
-        "false positive, and never less; its counters end at 15, which means 15 or more.\n\n"
-        "With --header the header of the first file is printed first, behind the word count and a tab, and files with "
-        "other columns are refused.\n\n"
-        "With --json each line becomes an object on a line of its own: {\"line\":\"...\",\"count\":1}.",
+        "Prints each line of KEYFILES, or of standard input, after a number and a tab: how often the filter "
+        "FILE holds its key. The kind must support counting: 'bloomery kinds' lists those that do. A set, such "
+        "as kind bitmap, holds a key 0 times or once. A filter with false positives, such as kind counting, may "
+        "report too high a count, with the probability of a false positive, and never too low a count; its "
+        "counters end at 15, which means 15 or more.\n\n"
+        "With --header the header of the first file is printed first, after the word count and a tab, and files "
+        "with other columns are refused.\n\n"
+        "With --json each line becomes an object on its own line: {\"line\":\"...\",\"count\":1}.",
     .examples = examples,
     .exit_codes = "0: at least one count is above 0; 1: none is; 2: error",
     .run = run,

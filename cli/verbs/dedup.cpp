@@ -57,10 +57,10 @@ outcome<void> check_options(const options& opts) {
   return state.empty() ? outcome<void>{} : check_not_input(state, opts.operands());
 }
 
-// A seed that nobody can know beforehand: keys that collide on purpose would make exact de-duplication slow.
+// An unpredictable seed: keys that collide on purpose would make exact de-duplication slow.
 outcome<hasher> unpredictable_hash() {
   std::uint64_t seed = 0;
-  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) return fail_text("the system gives no random numbers");
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) return fail_text("the system returned no random numbers");
   return hasher::of(xxh3{.seed = seed});
 }
 
@@ -81,13 +81,13 @@ outcome<std::optional<dedup_tally>> run_mapped(const options& opts, const hasher
   const bool whole_lines = format && format->is_plain() && !format->header && hash.accepts(0) && hash.accepts(1);
   if (!whole_lines || mode_of(opts) != dedup_mode::first || opts.has(flag::state)) return none;
   if (opts.has(flag::temp_dir)) {
-    // It is not needed here, but what is asked for in vain should be said at once, not when the input grows.
+    // It is not needed here, but an unusable folder should be reported now, not when the input grows.
     if (auto file = spill_file::make(spill_folder(opts)); !file) return failed(file.error());
   }
   // The system must be able to keep them at hand.
   const auto input = mapped_files::open(opts.operands(), available_memory_bytes() / 2);
   if (!input) return none;
-  // For every window the file is gone through up to there, so a large file wants large windows.
+  // For every window the file is read up to there, so a large file needs large windows.
   constexpr std::uint64_t usual_window = std::uint64_t{32} << 20U;
   constexpr std::uint64_t most_windows = 24;
   dedup_settings shares;
@@ -238,7 +238,7 @@ outcome<void> finish_output(const options& opts, const dedup_tally& done) {
   do {
     synced = fsync(STDOUT_FILENO);
   } while (synced != 0 && errno == EINTR);
-  // A file system that cannot do that says so.
+  // A file system may not support it.
   if (synced == 0 || errno == EINVAL || errno == ENOTSUP) return {};
   return fail_file("standard output", fmt::format("cannot write: {}", std::strerror(errno)));
 }
@@ -250,27 +250,25 @@ const verb dedup_verb = {
     .summary = "print each line once, in order",
     .usage = "[OPTIONS] [FILES]",
     .description =
-        "Prints the first occurrence of every line of FILES, or of standard input, in order. With -f and its like the "
-        "key decides which lines are equal, and whole lines are printed; with --header the first file's header stays "
-        "in "
-        "front.\n\n"
-        "Exact unless --approx is given: no line whose key is new is ever lost, and none is printed twice. A line is "
-        "dropped only after its key has been compared, byte by byte, with an earlier one; hashes only say where to "
-        "look. Memory holds 9 to 18 bytes for each different key, whatever its length, and some 100 MB of buffers. "
-        "Whole lines of files are compared with the files themselves, which must not change meanwhile; from pipes, "
-        "packed files and with other options, keys are kept on disk, in a file without a name in --temp-dir. When they "
-        "need "
-        "more than --mem (by default half of the memory that is free) the rest waits there and is printed at the end, "
-        "still in order.\n\n"
-        "--approx remembers lines in a filter instead, about 10 bits each. A share of at most -p of the new lines is "
-        "then taken for known ones and lost; nothing is printed twice. With more lines than -n, filters are added, and "
-        "all together keep -p; where they would need more than --mem, the run ends with an error. Without -n, files "
-        "are counted first.\n\n"
-        "--state FILE continues where the last run with FILE ended. An exact state holds the lines themselves and has "
-        "its own format; with --approx it is an ordinary filter, of kind scalable, which grows. An ordinary filter of "
-        "another kind can be continued until it is full; the next new line is an error. The state is changed last, "
-        "when all output has been written (and is on the disk, where standard output is a file): a run that fails or "
-        "is stopped leaves the state as it was, so what it printed will be printed again.",
+        "Prints the first occurrence of every line of FILES, or of standard input, in order. With -f and "
+        "related options the key decides which lines are equal, and complete lines are printed; with --header "
+        "the header of the first file stays first.\n\n"
+        "Exact unless --approx is set: no line with a new key is lost, and none is printed twice. A line is "
+        "dropped only after its key has been compared, byte by byte, with an earlier one; hashes only locate "
+        "candidates. Memory: 9 to 18 bytes for each different key, whatever its length, and about 100 MB of "
+        "buffers. Plain lines of files are compared with the files themselves, which must not change meanwhile; "
+        "for pipes, compressed files and other options, keys are stored on disk, in an unnamed file in "
+        "--temp-dir. If the keys need more than --mem (default: half of the free memory), the rest is spilled "
+        "there and printed at the end, still in order.\n\n"
+        "--approx remembers lines in a filter instead, at about 10 bits each. A share of at most -p of the new "
+        "lines is then taken for repetitions and lost; nothing is printed twice. With more lines than -n, "
+        "filters are added, and all together keep -p; if they need more than --mem, the run ends with an error. "
+        "Without -n, files are counted first.\n\n"
+        "--state FILE continues where the last run with FILE ended. An exact state holds the lines themselves "
+        "and has its own format; with --approx it is an ordinary filter, of kind scalable, which grows. A "
+        "filter of another kind can be continued until it is full; the next new line is an error. The state is "
+        "changed last, after all output has been written (and is on disk, if standard output is a file): a run "
+        "that fails or is stopped leaves the state unchanged, so the next run prints the same lines again.",
     .examples = examples,
     .exit_codes = "0: done; 2: error",
     .run = run,

@@ -20,7 +20,7 @@ namespace bloomery::cli {
 namespace {
 
 constexpr double default_target_fpr = 0.01;
-// Any number of lines at a kept rate, in one file.
+// Any number of lines at a fixed FPR, in one file.
 constexpr std::string_view new_state_kind = "scalable";
 
 outcome<bool> state_is_there(const std::string& path) {
@@ -34,7 +34,7 @@ struct approx_run {
   hasher hash;
   std::optional<seen_filter> seen{};
   std::optional<seen_filter> reported{};  // of --repeated: what has been printed
-  std::string new_state{};                // the file to be made at the end; "" where there is one, or none is asked for
+  std::string new_state{};                // the file to be made at the end; "" where there is one, or none is requested
   std::optional<filter_edit> state{};     // the file to be changed; its filter has gone to `seen` meanwhile
 };
 
@@ -46,7 +46,7 @@ std::optional<std::uint64_t> ceiling_of(const options& opts) {
 
 outcome<void> continue_state(const options& opts, const std::string& path, approx_run& run) {
   if (opts.has(flag::capacity) || opts.has(flag::fpr) || opts.has(flag::hash) || opts.has(flag::seed)) {
-    return fail_usage(fmt::format("{} has its own size, rate and hash: leave -n, -p, --hash and --seed out", path));
+    return fail_usage(fmt::format("{} has its own size, FPR and hash: leave -n, -p, --hash and --seed out", path));
   }
   auto edit = filter_edit::open_file(opts, path);
   if (!edit) return failed(edit.error());
@@ -63,7 +63,7 @@ outcome<void> continue_state(const options& opts, const std::string& path, appro
 
 outcome<void> begin_state(const options& opts, const std::string& path, const build_request& request, approx_run& run) {
   if (!request.keys()) {
-    return fail_usage("--approx --state: give -n, the number of different lines that the state will hold one day");
+    return fail_usage("--approx --state: give -n, the number of different lines that the state will hold");
   }
   const filter_params params{.keys = *request.keys(), .fpr = opts.real(flag::fpr).value_or(default_target_fpr)};
   auto filter = any_filter::make(new_state_kind, params, run.hash.spec());

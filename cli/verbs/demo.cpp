@@ -1,4 +1,5 @@
-// bloomery demo: the guided tour: one filter of ten million keys, built, asked, weighed, saved and overfilled.
+// bloomery demo: the guided tour: one filter of ten million keys, built, queried, compared with a set, saved and
+// overfilled.
 #include <fmt/core.h>
 #include <unistd.h>
 
@@ -21,13 +22,13 @@ namespace bloomery::cli {
 namespace {
 
 constexpr std::uint64_t usual_keys = 10'000'000;
-// With fewer keys the rate of a single filter scatters too much to show that it keeps its promise.
+// With fewer keys the FPR of a single filter varies too much to show that it meets its target.
 constexpr std::uint64_t least_keys = 100'000;
 
 std::string count_tick(double value) { return human_count(value); }
 std::string fpr_tick(double value) { return fmt::format("{:g} %", value * 100.0); }
 
-// Tells each step to a person as soon as it is done; with --json nobody listens.
+// Prints each step as soon as it is done; nothing with --json.
 class narrator {
  public:
   narrator(const options& opts, output& out)
@@ -35,8 +36,8 @@ class narrator {
 
   void welcome(std::uint64_t keys) {
     line(paint_(style::bold, "A guided tour of Bloomery"));
-    print_paragraph(fmt::format("{} made-up URLs, such as these, in a filter that may err on 1 % of absent ones:",
-                                with_commas(keys)));
+    print_paragraph(fmt::format(
+        "{} generated URLs, such as these, in a filter with a target false-positive rate of 1 %:", with_commas(keys)));
     for (std::uint64_t number = 0; number < 3; ++number) line("     " + url_of(number));
     show();
   }
@@ -46,14 +47,14 @@ class narrator {
     print_paragraph(fmt::format(
         "{} URLs, {} of text, went into a filter of kind blocked: {}, {:.2f} bits per key, k = {}.",
         with_commas(f.keys), human_size(f.url_bytes), exact_size(f.filter_bytes), f.plan.bits_per_key, f.plan.hashes));
-    print_paragraph(fmt::format("{:.2f} s: {:.1f} ns per key to hash and insert it, {:.1f} ns to make it up.",
+    print_paragraph(fmt::format("{:.2f} s: {:.1f} ns per key to hash and insert it, {:.1f} ns to generate it.",
                                 f.build_seconds, f.add_seconds * 1e9 / static_cast<double>(f.keys),
                                 (f.build_seconds - f.add_seconds) * 1e9 / static_cast<double>(f.keys)));
     show();
   }
 
   void queried(const demo_figures& f) {
-    title("2. Ask");
+    title("2. Query");
     const std::uint64_t missed = f.present.queried - f.present.yes;
     line(fmt::format("   {:>9} URLs that are in it: {} missed         {:5.1f} ns per key",
                      with_commas(f.present.queried),
@@ -61,7 +62,7 @@ class narrator {
                      f.present.ns_per_key()));
     line(fmt::format("   {:>9} URLs that are not:   {:>9} wrongly found  {:5.1f} ns per key",
                      with_commas(f.absent.queried), with_commas(f.absent.yes), f.absent.ns_per_key()));
-    line(fmt::format("   Promised {}, measured {} (99 % sure: between {} and {}): {}", percent(f.target_fpr),
+    line(fmt::format("   Promised {}, measured {} (99 % confidence: between {} and {}): {}", percent(f.target_fpr),
                      percent(f.absent.rate()), percent(f.fpr_low), percent(f.fpr_high),
                      f.fpr_kept() ? paint_(style::good, "kept") : paint_(style::bad, "BROKEN")));
     show();
@@ -106,7 +107,7 @@ class narrator {
   void proved(const demo_figures& f, const std::string& path) {
     title("5. The file");
     print_paragraph(fmt::format(
-        "Saved as {}: {}. Opened {} in {:.2f} ms and asked for {} present URLs again: {} missed. The file is removed.",
+        "Saved as {}: {}. Opened {} in {:.2f} ms and looked up {} present URLs again: {} missed. The file is removed.",
         path, exact_size(f.file_bytes), f.file_mapped ? "memory-mapped" : "into memory", f.open_seconds * 1e3,
         with_commas(f.from_file.queried), with_commas(f.from_file.queried - f.from_file.yes)));
     show();
@@ -114,7 +115,7 @@ class narrator {
 
   void overfilled(const demo_figures& f) {
     title("6. Too many keys");
-    line_chart chart{.title = "   False-positive rate while it fills, and beyond",
+    line_chart chart{.title = "   False-positive rate up to its capacity and above",
                      .x = {.label = "keys in the filter",
                            .low = 0,
                            .high = static_cast<double>(f.curve.back().keys) * 4.0 / 3.0,
@@ -139,7 +140,8 @@ class narrator {
                        percent(point.absent.rate()), point.keys == f.keys ? "  the capacity" : ""));
     }
     print_paragraph(
-        "Beyond its capacity a filter still misses nothing; it only errs more often. So plan for 20-30 % more keys "
+        "Above its capacity a filter still misses no key; it only has more false positives. So plan for 20-30 % more "
+        "keys "
         "than you expect.");
     show();
   }
@@ -234,8 +236,8 @@ outcome<int> run(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   const std::uint64_t keys = opts.count(flag::capacity).value_or(opts.has(flag::quick) ? least_keys : usual_keys);
   if (keys < least_keys) {
-    return fail_usage(
-        fmt::format("--capacity: {} is too few to show a rate of 1 %: give {} or more", keys, with_commas(least_keys)));
+    return fail_usage(fmt::format("--capacity: {} is too few to show a false-positive rate of 1 %: give {} or more",
+                                  keys, with_commas(least_keys)));
   }
   const auto plan = blocked::plan({.keys = keys, .fpr = 0.01});
   if (!plan) return fail_parameter(plan.error());
@@ -264,13 +266,13 @@ const verb demo_verb = {
     .name = "demo",
     .alias = "",
     .bit = on_demo,
-    .summary = "a guided tour: build, ask, weigh and overfill a filter",
+    .summary = "a guided tour: build, query, measure and overfill a filter",
     .usage = "[-n N] [--quick] [--json]",
     .description =
-        "Builds a filter of ten million made-up URLs, asks it for a million that are in it and a million that are not, "
-        "weighs it against a std::unordered_set of the same URLs, looks at its fill, "
-        "saves it to a temporary file and asks that, and at last puts in too many keys. "
-        "Everything is measured while you watch.",
+        "Builds a filter of ten million generated URLs, looks up a million that are in it and a million that "
+        "are not, compares its memory with a std::unordered_set of the same URLs, shows its fill, saves it to a "
+        "temporary file and queries that, and finally adds too many keys. Everything is measured while you "
+        "watch.",
     .examples = examples,
     .exit_codes = "0: both promises kept (no key missed, false-positive rate as promised); 1: one was broken; 2: error",
     .run = run,

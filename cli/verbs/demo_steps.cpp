@@ -96,7 +96,7 @@ std::uint64_t described(const any_filter& filter, std::string_view name) {
 
 }  // namespace
 
-// scheme://[www.]adjective-noun.tld/section/[20YY/MM/]word-word[-word...]-ID[.html|?page=N]. The ID behind the last
+// scheme://[www.]adjective-noun.tld/section/[20YY/MM/]word-word[-word...]-ID[.html|?page=N]. The ID after the last
 // dash is a one-to-one function of the number, so that no two numbers share a URL.
 std::size_t write_url(std::uint64_t number, char* out) {
   const std::uint64_t id = mix64(number + 0x9e3779b97f4a7c15ULL);
@@ -232,7 +232,7 @@ result<void> demo_tour::query() {
   if (!absent) return fail(absent.error());
   figures_.present = *present;
   figures_.absent = *absent;
-  figures_.curve.back().absent = *absent;  // the same filter, asked more often
+  figures_.curve.back().absent = *absent;  // the same filter, queried more often
   figures_.fpr_low = binomial::lower_bound(absent->yes, absent->queried, 0.005);
   figures_.fpr_high = binomial::upper_bound(absent->yes, absent->queried, 0.005);
   return {};
@@ -288,7 +288,7 @@ result<void> demo_tour::prove_file() {
   figures_.open_seconds = seconds_since(start);
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) figures_.file_bytes = static_cast<std::uint64_t>(status.st_size);
-  // What is mapped stays readable; so nothing is left behind even when we are stopped while asking.
+  // What is mapped stays readable; so nothing is left on disk even if we are stopped during the look-ups.
   ::unlink(path.c_str());
   if (!opened) return fail(opened.error());
   figures_.file_mapped = opened->is_mapped();

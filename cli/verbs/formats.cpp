@@ -84,12 +84,10 @@ const verb formats_verb = {
     .summary = "list the file formats",
     .usage = "[--json]",
     .description =
-        "Lists the formats of filter files: Bloomery's own two and those of other products, what can be done with "
-        "each, "
-        "and the hash that the product uses.\n\n"
-        "query, info, verify, merge, add and convert tell a file's format by its content; --from names it where that "
-        "is "
-        "not enough. build --format makes a file as that product would.",
+        "Lists the formats of filter files: Bloomery's own two and those of other products, what the tool "
+        "supports for each, and the hash that the product uses.\n\n"
+        "query, info, verify, merge, add and convert detect the format of a file from its content; --from sets "
+        "it where that is not enough. build --format writes a file as that product would.",
     .examples = examples,
     .exit_codes = "0: done; 2: error",
     .run = run,

@@ -95,7 +95,7 @@ std::vector<hash_row> measure_hashes(std::span<const key_set> sets, const effort
   return rows;
 }
 
-// Message digests that people ask about, with what they cost in the archived run bench/runs/2026-11-18-epyc-hashes: timing
+// Message digests for comparison, with what they cost in the archived run bench/runs/2026-11-18-epyc-hashes: timing
 // them here would make the tool depend on a cryptographic library.
 struct message_digest {
   std::string_view name;
@@ -110,13 +110,13 @@ constexpr std::array message_digests = {
     message_digest{"sha256", 256, {93.59, 92.85, 127.95}},
 };
 
-constexpr std::size_t ratio_size = 1;  // the size at which "N times more" is said: 16 bytes
+constexpr std::size_t ratio_size = 1;  // the size at which "N times" is printed: 16 bytes
 
 // How many times more than the default hash, at 16 bytes, in the same run.
 double times_the_default(const message_digest& digest) { return digest.ns[ratio_size] / default_ns_then[ratio_size]; }
 
 constexpr std::string_view why_not =
-    "A filter needs digests that are well mixed, not collisions that nobody in the world can find: xxh3 gives the "
+    "A filter needs digests that are well mixed, not resistance to collisions: xxh3 has the "
     "same false-positive rate. Where keys come from an adversary, a message digest without a secret does not help "
     "either, since he can compute it too: use a keyed hash (siphash13, siphash24, highwayhash64) with --key-file.";
 
@@ -213,12 +213,13 @@ const verb hashes_verb = {
     .name = "hashes",
     .alias = "",
     .bit = on_hashes,
-    .summary = "list the hash functions, with what they cost here",
+    .summary = "list the hash functions, with their cost on this machine",
     .usage = "[--quick] [--json]",
     .description =
-        "Lists the hash functions that --hash takes: bits of the digest, seed, size of the secret key, "
-        "and nanoseconds per key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a time). "
-        "MD5, SHA-1 and SHA-256 stand below them with figures of an archived run, to show why filters do not use them.",
+        "Lists the hash functions that --hash takes: bits of the digest, seed, size of the secret key, and "
+        "nanoseconds per key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a "
+        "time). MD5, SHA-1 and SHA-256 follow with figures of an archived run, to show why filters do not use "
+        "them.",
     .examples = examples,
     .exit_codes = "0: done; 2: error",
     .run = run,

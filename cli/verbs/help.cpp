@@ -1,4 +1,4 @@
-// bloomery help: the texts about the tool, for people, for man and for shells.
+// bloomery help: the texts about the tool, for the terminal, man and shells.
 #include <fmt/core.h>
 
 #include <array>
@@ -28,7 +28,7 @@ outcome<void> write_page(const fs::path& path, const std::string& text) {
   return {};
 }
 
-// Where programs look for them below share/.
+// Where programs search for them below share/.
 outcome<void> write_all(const fs::path& folder) {
   const fs::path man = folder / "man" / "man1";
   if (auto done = write_page(man / "bloomery.1", manual_page()); !done) return done;
@@ -97,11 +97,11 @@ const verb help_verb = {
         "--completions SHELL\n"
         "--write DIR",
     .description =
-        "Explains the tool, or a verb, on standard output. With --man the text is a manual page. "
-        "With --completions it is what a shell needs to complete verbs, options and their values.\n\n"
-        "All of it comes from the tables that the tool itself reads its command line with.",
+        "Explains the tool, or a verb, on standard output. With --man the text is a manual page. With "
+        "--completions it is a script that completes verbs, options and their values in a shell.\n\n"
+        "All texts are generated from the tables that the tool parses its command line with.",
     .examples = examples,
-    .exit_codes = "0: done; 2: error, such as a verb that there is not",
+    .exit_codes = "0: done; 2: error, such as an unknown verb",
     .run = run,
 };
 

@@ -27,7 +27,7 @@ struct filter_report {
   fullness full;
   nlohmann::ordered_json shards{};  // of a filter in shards, for --json
 
-  // A shard of a filter that is in several, looked at alone.
+  // A shard of a filter that is in several, described alone.
   [[nodiscard]] bool is_shard() const { return opened.header.shard.count != 0 && opened.filter.shards() == 0; }
   [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
   // What counts against the capacity.
@@ -62,7 +62,7 @@ nlohmann::ordered_json as_json(const window_state& window) {
   return out;
 }
 
-// Beside what else is exact about the same keys, in bits for each included one.
+// Compared with other exact structures, in bits for each included one.
 struct exactness {
   double bits = 0;
   double least = 0;
@@ -182,7 +182,7 @@ void add_line(std::string& out, std::string_view name, std::string_view value) {
   out.append(fmt::format("  {:<14} {}\n", name, value));
 }
 
-// What the shards say, each text once: "none or of the included keys".
+// The values of the shards, each text once: "none or of the included keys".
 std::string texts_of(const any_filter& filter, std::size_t index) {
   std::vector<std::string_view> texts;
   std::string out;
@@ -223,7 +223,7 @@ std::string shards_text(const filter_report& report) {
 std::string shard_text(const filter_report& report) {
   const shard_place& place = report.opened.header.shard;
   const std::string set = set_of(report.opened.name, place);
-  return fmt::format("{}: a part of {}; what follows is about this part alone",
+  return fmt::format("{}: one shard of {}; the following is about this shard alone",
                      shard_label(place.index, place.count).c_str(),
                      set.empty() ? "a filter in several files" : fmt::format("the filter {}", set));
 }
@@ -232,7 +232,7 @@ std::string file_text(const filter_report& report) {
   const file_header& header = report.opened.header;
   std::string out = exact_size(report.opened.file_bytes);
   if (report.opened.format->is_native()) {
-    out.append(fmt::format(", {} version {}", header.text ? "text form of" : "native", header.version));
+    out.append(fmt::format(", {} version {}", header.text ? "text encoding of" : "native", header.version));
   } else {
     out.append(fmt::format(", format {}: {}", report.opened.format->name, report.opened.format->summary));
   }
@@ -322,7 +322,7 @@ std::string as_text(const filter_report& report, const painter& paint) {
     add_line(out, "window", window_text(*report.stats.window));
     add_line(out, "covered now", covered_text(*report.stats.window));
   } else if (!report.stats.target_known) {
-    add_line(out, "capacity", "unknown: the file does not say");
+    add_line(out, "capacity", "unknown: not stored in the file");
   } else if (!grows(report.opened.filter) && !report.kind().excludes) {
     const double share = report.held() / static_cast<double>(report.stats.capacity_keys);
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(report.stats.capacity_keys, "key"), percent(share)));
@@ -330,7 +330,7 @@ std::string as_text(const filter_report& report, const painter& paint) {
   add_line(out, "fill", percent(report.stats.fill));
   if (report.stats.saturated) add_line(out, "saturated", saturated_text(*report.stats.saturated));
   add_line(out, "FPR promised",
-           report.stats.target_known ? fpr_line(report, report.stats.target_fpr) : "unknown: the file does not say");
+           report.stats.target_known ? fpr_line(report, report.stats.target_fpr) : "unknown: not stored in the file");
   add_line(out, "FPR now", fpr_line(report, report.stats.fpr_now));
   if (report.stats.loss) add_loss(out, *report.stats.loss);
   add_line(out, "memory", exact_size(report.stats.memory_bytes));
@@ -350,7 +350,7 @@ unsigned cells_in_use(unsigned byte, unsigned cell_bits) {
   return used;
 }
 
-// The share of cells in use in equal parts of the array, in the order of memory.
+// The share of cells in use in equal sections of the array, in the order of memory.
 std::vector<double> fill_by_section(std::span<const std::byte> bytes, std::size_t sections, unsigned cell_bits) {
   std::array<std::uint8_t, 256> in_use{};
   for (unsigned byte = 0; byte < 256; ++byte) in_use[byte] = static_cast<std::uint8_t>(cells_in_use(byte, cell_bits));
@@ -397,13 +397,13 @@ outcome<std::string> picture(const options& opts, const opened_filter& opened) {
   const std::size_t sections = shares.size();
   const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
   std::string out =
-      fmt::format("\n  fill of {} parts of the array{}, {} each, from 0 % (blank) to 100 % (full)\n", sections,
+      fmt::format("\n  fill of {} sections of the array{}, {} each, from 0 % (blank) to 100 % (full)\n", sections,
                   arrays->size() == 1 ? "" : "s, shard by shard", human_size(bytes / per_array));
   for (std::size_t first = 0; first < sections; first += columns) {
     const std::size_t size = std::min(columns, sections - first);
     out.append(fmt::format("  |{}|\n", draw_heat(std::span(shares).subspan(first, size), 0.0, 1.0, look)));
   }
-  out.append(fmt::format("  emptiest part {}, fullest part {}\n", percent(*least), percent(*most)));
+  out.append(fmt::format("  emptiest section {}, fullest section {}\n", percent(*least), percent(*most)));
   return out;
 }
 
@@ -437,7 +437,7 @@ outcome<void> show(const options& opts, const std::string& path, output& out) {
 outcome<int> run(const options& opts) {
   if (opts.operands().empty()) return fail_usage("give a filter: bloomery info FILE...");
   if (opts.has(flag::json) && opts.has(flag::plot))
-    return fail_usage("--plot is for people and --json is not: give one");
+    return fail_usage("--plot and --json contradict each other: give one");
   output out;
   for (const std::string& path : opts.operands()) {
     if (auto shown = show(opts, path, out); !shown) {
@@ -451,7 +451,7 @@ outcome<int> run(const options& opts) {
 
 constexpr std::array examples = {
     example{"bloomery info seen.bloom", "kind, size, keys, false-positive rate now and promised"},
-    example{"bloomery info --plot seen.bloom", "with a picture of how full the array is"},
+    example{"bloomery info --plot seen.bloom", "with a chart of how full the array is"},
     example{"bloomery info --json *.bloom | jq -r 'select(.overfull).file'", "the filters that hold too many keys"},
 };
 
@@ -461,17 +461,15 @@ const verb info_verb = {
     .name = "info",
     .alias = "show",
     .bit = on_info,
-    .summary = "say what a filter is and how full it is",
+    .summary = "describe a filter and how full it is",
     .usage = "[OPTIONS] FILE...",
     .description =
-        "Says what each FILE is, in any format that 'bloomery formats' lists: kind and parameters, hash, keys in it "
-        "(exact, or estimated after a merge), capacity, "
-        "fill, false-positive rate promised and now (and of kinds that may lose keys the share of those), "
-        "memory and file size, "
-        "and whether it holds more keys than it was made for. "
-        "Several files give one block each, or with --json one object a line. "
-        "Of a filter in shards FILE is the name without the shard's number; the file of a shard is described alone.\n\n"
-        "The whole file is read and checked; with --trust it is read only. - is standard input.",
+        "Describes each FILE, in any format that 'bloomery formats' lists: kind and parameters, hash, number of "
+        "keys (exact, or estimated after a merge), capacity, fill, false-positive rate (FPR) promised and now "
+        "(for kinds that may lose keys also the loss), memory and file size, and whether it holds more keys "
+        "than its capacity. Several files print one block each, or with --json one object per line. For a "
+        "filter in shards FILE is the name without the shard number; the file of one shard is described alone.\n\n"
+        "info reads and checks the complete file; with --trust it does not check. - is standard input.",
     .examples = examples,
     .exit_codes = "0: done; 2: error, such as a damaged file",
     .run = run,

@@ -33,7 +33,7 @@ std::string abilities(const kind_entry& line) {
   add(line.counts, "counts");
   add(line.info->grows, "grows");
   add(line.info->expires, "expires");
-  add(line.info->is_static, "built at once");
+  add(line.info->is_static, "static");
   add(line.excludes, "excludes");
   add(line.info->may_lose, "may lose keys");
   return out;
@@ -102,8 +102,8 @@ const verb kinds_verb = {
     .summary = "list the kinds of filters",
     .usage = "[--json]",
     .description =
-        "Lists the kinds of filters that build takes: bits per key at a false-positive rate of 1 %, cache lines that a "
-        "query touches, and what each can do beyond insert and query.",
+        "Lists the kinds of filters that build supports: bits per key at a false-positive rate of 1 %, cache "
+        "lines per look-up, and which operations each supports besides insert and query.",
     .examples = examples,
     .exit_codes = "0: done; 2: error",
     .run = run,

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::uint64_t most_levels = 64;
 constexpr double usual_ratio = 10;
-// Small levels get many bits per key, and low rates are what this kind is the smallest for.
+// Small levels get many bits per key, and this kind is the smallest at a low FPR.
 constexpr std::string_view kind_of_levels = "bloom";
 
-// Where a curve has its points. The rate halves with 1.44 bits per key, so between two of them a line is within a
-// fifth of a percent of it; beyond the close ones there is little left to gain.
+// Where a curve has its points. The FPR halves with 1.44 bits per key, so between two of them a line is within a
+// fifth of a percent of it; after the close ones there is little left to gain.
 constexpr double close_step = 0.25;
 constexpr double close_bits = 32;
 constexpr double far_step = 1;
@@ -30,7 +30,7 @@ struct point {
   double fpr = 1;
 };
 
-// A piece of a hull: so many more bytes, and what each of them takes off the rate.
+// A piece of a hull: so many more bytes, and what each of them takes off the FPR.
 struct piece {
   std::size_t level = 0;
   double bytes = 0;

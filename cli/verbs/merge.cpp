@@ -40,7 +40,7 @@ std::string hash_text(const hash_spec& hash) {
   return fmt::format("{} seed {}", info == nullptr ? std::string_view("?") : info->name, hash.seed);
 }
 
-// Sets of other digests have nothing in common, whatever their bits say.
+// Sets of other digests have nothing in common, whatever their bits.
 outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
   const std::string& first = so_far.names.front();
   const any_filter& filter = so_far.filter;
@@ -87,12 +87,12 @@ failed refuse_sizes(const merged& so_far, const opened_filter& next) {
   const std::uint64_t common = std::gcd(so_far.filter.fold_units(), next.filter.fold_units());
   return fail_text(
       fmt::format("{} has {}, {} has {}: folded to the largest size that divides both, {}, the result would "
-                  "be too full to tell keys apart; build them with the same -n and -p",
+                  "be too full to be useful; build them with the same -n and -p",
                   so_far.name(), size_text(so_far.filter, so_far.filter.fold_units()), next.name,
                   size_text(next.filter, next.filter.fold_units()), with_commas(common)));
 }
 
-// The library says what differs; here are the values, of filters of the same size.
+// The library reports what differs; here are the values, of filters of the same size.
 failed refuse_shapes(const std::string& name, const any_filter& one, const std::string& other_name,
                      const any_filter& other, const error& why) {
   std::string text = fmt::format("{} and {}: {}", name, other_name, describe(why).view());
@@ -188,7 +188,8 @@ outcome<void> join(const options& opts, merged& so_far, const opened_filter& nex
   return {};
 }
 
-// Another product's filters are merged into one of theirs; native ones become a native file, in text or not as asked.
+// Another product's filters are merged into one of theirs; native ones become a native file, in text or not, as
+// requested.
 const formats::format* kept_format(const formats::format& first) { return first.is_native() ? nullptr : &first; }
 
 // One after the other, so that no more than two are in memory.
@@ -348,25 +349,23 @@ const verb merge_verb = {
     .summary = "merge filters into one",
     .usage = "-o FILE [OPTIONS] FILTERS",
     .description =
-        "Writes the union of the filters to FILE: it finds every key of each of them. "
-        "With --intersect it finds every key that is in all of them, and fewer others than each; "
-        "how many there are is estimated, with an interval that holds the true number in 95 of 100 cases "
-        "(of more than two filters, an upper bound). "
-        "The filters must be of one kind and built with one hash, seed and secret key.\n\n"
-        "Filters of kinds that fold may differ in size: "
-        "the larger ones are folded, to the largest size that divides the sizes of all. "
-        "A folded filter is as full as one that was built at the smaller size. "
-        "When that is too full to tell keys apart, or the kind cannot fold, the merge is refused. "
-        "The false-positive rate of the result is printed, with a warning when it is worse than promised. "
-        "Filters of kind growing merge whatever their sizes, their rates add up, "
-        "and a result that would be worse than promised is refused without --any-fpr.\n\n"
-        "Filters in shards are merged shard by shard, into as many; all must have as many. "
-        "Every input is checked as a whole. "
-        "FILE appears whole or not at all; with --force it may be one of the inputs.",
+        "Writes the union of the filters to FILE: it matches every key of each of them. With --intersect it "
+        "matches every key that is in all of them, and fewer others than each; the number of common keys is "
+        "estimated, with an interval that contains the true number in 95 of 100 cases (for more than two "
+        "filters, an upper bound). The filters must be of one kind and built with one hash, seed and secret "
+        "key.\n\n"
+        "Filters of kinds that fold may differ in size: the larger ones are folded to the largest size that "
+        "divides all sizes. A folded filter is as full as one that was built at the smaller size. If the result "
+        "would match nearly every key, or the kind cannot fold, the merge is refused. merge prints the "
+        "false-positive rate (FPR) of the result, with a warning if it is above the promised FPR. Filters of "
+        "kind growing merge whatever their sizes; their FPRs add up, and a result above the promised FPR is "
+        "refused without --any-fpr.\n\n"
+        "Filters in shards are merged shard by shard; all must have the same number of shards. Every input is "
+        "checked completely. FILE appears complete or not at all; with --force it may be one of the inputs.",
     .examples = examples,
     .exit_codes =
-        "0: merged; 1: merged, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
-        "it is in place",
+        "0: merged; 1: merged, with a warning and --strict; 2: error, and FILE is unchanged, unless the message "
+        "says that it is in place",
     .run = run,
 };
 

@@ -34,7 +34,7 @@ struct planned {
   }
 };
 
-// What was asked, as a heading.
+// The question, as a heading.
 std::string heading(const plan_question& question) {
   const size_request& request = question.request;
   std::string text;
@@ -62,13 +62,13 @@ std::string abilities(const plan_row& row) {
   add(row.erases, "deletes");
   add(row.info->grows, "grows");
   add(row.info->expires, "expires");
-  add(row.info->is_static, "built at once");
+  add(row.info->is_static, "static");
   add(row.info->excludes, "excludes");
   add(row.info->may_lose, "may lose keys");
   return out;
 }
 
-// The short form for the column: the first word, with k as its number.
+// An abbreviation for the column: the first word, with k as its number.
 std::string lines_column(const plan_row& row) {
   if (row.plan->lines != 0) return std::to_string(row.plan->lines);
   const std::string_view first = row.info->lines.substr(0, row.info->lines.find(' '));
@@ -115,15 +115,14 @@ void write_table(output& out, const planned& all, const painter& paint) {
                                    row.info->name, row.plan->bits_per_key));
     }
     if (row.info->excludes) {
-      footnotes.append(
-          fmt::format("; {}: exact about both lists, the rate is that of keys in neither", row.info->name));
+      footnotes.append(fmt::format("; {}: exact about both lists, the FPR is that of keys in neither", row.info->name));
     }
   }
   for (const plan_row& row : all.rows) {
     if (!row.fits()) out.write(fmt::format("{:<8} {} {}\n", row.info->name, paint(style::dim, "no:"), row.why_not));
   }
   if (all.any_fits()) {
-    out.write(wrapped("  ", "lines: cache lines that a look-up touches" + footnotes, terminal_columns(STDOUT_FILENO)));
+    out.write(wrapped("  ", "lines: cache lines per look-up" + footnotes, terminal_columns(STDOUT_FILENO)));
   }
   if (!all.advice.empty()) out.write("\n");
   for (const std::string& line : all.advice) out.write(wrapped("- ", line, terminal_columns(STDOUT_FILENO)));
@@ -190,7 +189,7 @@ nlohmann::ordered_json as_json(const planned& all, const std::vector<line_chart>
   return out;
 }
 
-// When no kind has any answer, the question is wrong: one line says why.
+// If no kind has an answer, the question is wrong: one line explains why.
 outcome<void> check_answerable(const std::vector<plan_row>& rows) {
   std::string reasons;
   bool same = true;
@@ -205,7 +204,7 @@ outcome<void> check_answerable(const std::vector<plan_row>& rows) {
 // ---- --lsm ----
 
 std::string reads_text(const lsm_answer& answer) {
-  std::string text = fmt::format("{:.4g} levels are read in vain per look-up of an absent key", answer.false_reads);
+  std::string text = fmt::format("{:.4g} levels are read per look-up of an absent key", answer.false_reads);
   if (answer.false_reads < answer.uniform_false_reads) {
     text.append(fmt::format(", against {:.4g} with the same bits per key for all ({:.3g} times as many)",
                             answer.uniform_false_reads, answer.uniform_false_reads / answer.false_reads));
@@ -317,7 +316,7 @@ constexpr std::array examples = {
     example{"bloomery plan -n 10M --mem 16MiB", "how often a filter of 16 MiB answers wrongly"},
     example{"bloomery plan -p 1% --mem 1Gi", "how many keys fit 1 GiB"},
     example{"bloomery plan -n 10M -p 1% --compress rans", "what it takes in a file that is sent"},
-    example{"bloomery plan -n 10M --plot", "with pictures: how the rate follows keys and bits, and k the rate"},
+    example{"bloomery plan -n 10M --plot", "with charts: FPR against keys and bits, and k against FPR"},
     example{"bloomery plan -n 100k --exclude-keys 9.9M --kind cascade",
             "what a filter takes that is exact about ten million known keys"},
     example{"bloomery plan --lsm --levels 5 --keys 1e9 --mem 1Gi", "bits for each level of a log-structured store"},
@@ -329,30 +328,28 @@ const verb plan_verb = {
     .name = "plan",
     .alias = "",
     .bit = on_plan,
-    .summary = "say how large a filter must be, before it is built",
+    .summary = "compute how large a filter must be, before it is built",
     .usage =
         "[-n N] [-p P] [--mem SIZE] [--bits-per-key B] [OPTIONS]\n"
         "--lsm --levels L --keys N --mem SIZE [--size-ratio T] [OPTIONS]",
     .description =
-        "From what is known of the number of keys, the false-positive rate, the memory and the bits per key, "
-        "works out the rest for every kind: memory, bits per key, k (bits that a key sets), expected rate, "
-        "cache lines that a look-up touches, and what the kind can do.\n\n"
-        "Bits per key decide if given, else the rate, else the memory; what is given beside is a limit, "
-        "and kinds that break it say so. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.\n\n"
-        "With --exclude-keys, kind cascade is planned, too: it is exact about the -n keys that it matches and the "
-        "--exclude-keys that it does not, and its rate is that of keys in neither list; without -p that rate is "
-        "whatever "
-        "makes it smallest. The advice compares it with other ways to be exact.\n\n"
-        "With --compress, kind bloom is planned as build makes it for a compressed file, "
-        "and what the file will take is said.\n\n"
-        "With --layout redis the sizes are RedisBloom's, and the rate is the one that they deliver: in filters of a "
-        "few "
-        "hundred keys, or at very low rates, it is above -p, which is said.\n\n"
-        "With --lsm, shares memory among the filters of a log-structured store, "
-        "so that a look-up of an absent key reads as few levels in vain as possible: "
-        "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",
+        "From any of the number of keys, the false-positive rate (FPR), the memory and the bits per key, "
+        "computes the rest for every kind: memory, bits per key, k (hash functions), expected FPR, cache lines "
+        "per look-up, and what the kind supports.\n\n"
+        "Bits per key decide if set, else the FPR, else the memory; further values are limits, and kinds that "
+        "exceed one are marked. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.\n\n"
+        "With --exclude-keys, kind cascade is planned as well: it is exact about the -n keys that it matches "
+        "and the --exclude-keys that it does not, and its FPR is that of keys in neither list; without -p that "
+        "FPR is the one that makes it smallest. The advice compares it with other exact structures.\n\n"
+        "With --compress, kind bloom is planned as build makes it for a compressed file, and plan prints the "
+        "size of that file.\n\n"
+        "With --layout redis the sizes are RedisBloom's, and the FPR is the one that they deliver: for a few "
+        "hundred keys, or at very low FPRs, it is above -p, and plan reports that.\n\n"
+        "With --lsm, plan allots memory to the filters of a log-structured store, so that a look-up of an "
+        "absent key reads as few levels as possible: small levels get more bits per key. Level 1 is the "
+        "smallest. The kind is bloom unless --kind selects another.",
     .examples = examples,
-    .exit_codes = "0: at least one kind fits; 1: none fits, or none at the rate of -p; 2: error",
+    .exit_codes = "0: at least one kind fits; 1: none fits, or none at the FPR of -p; 2: error",
     .run = run,
 };
 

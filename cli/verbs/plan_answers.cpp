@@ -22,19 +22,19 @@ std::string over_memory(const plan_row& row, const plan_question& question) {
                                  exact_size(*question.memory_ceiling));
   const auto within = row.solve({.keys = row.plan->keys, .memory_bytes = question.memory_ceiling}, question.layout);
   if (within && within->memory_bytes <= *question.memory_ceiling) {
-    text.append(fmt::format("; within that, {} is the rate it reaches", percent(within->fpr)));
+    text.append(fmt::format("; within that, its FPR is {}", percent(within->fpr)));
   }
   return text;
 }
 
-// A filter that says yes to almost everything answers no question.
+// A filter that matches almost everything is useless.
 constexpr double useless_fpr = 0.9;
 
 std::string over_fpr(const plan_row& row, const plan_question& question) {
   const double wanted = question.fpr_ceiling ? *question.fpr_ceiling : usual_fpr;
   std::string text = question.fpr_ceiling
-                         ? fmt::format("gives {} and -p asks for {}", percent(row.plan->fpr), percent(wanted))
-                         : fmt::format("is too small: it would say yes to {} of absent keys; {} would be usual",
+                         ? fmt::format("gives {} and -p is {}", percent(row.plan->fpr), percent(wanted))
+                         : fmt::format("is too small: it would match {} of absent keys; {} would be usual",
                                        percent(row.plan->fpr), percent(wanted));
   const auto enough = row.solve({.keys = row.plan->keys, .fpr = wanted}, question.layout);
   if (enough) text.append(fmt::format("; that needs {:.2f} bits per key", enough->bits_per_key));
@@ -58,7 +58,7 @@ plan_row answer_of(const kind_entry& kind, const plan_question& question) {
   return row;
 }
 
-// From which number of keys on a layout of fixed sizes has the rate.
+// The number of keys from which on a layout of fixed sizes reaches the FPR.
 std::string delivered_advice(const plan_question& question, const plan_row& row) {
   const double wanted = *question.request.fpr;
   std::string text = fmt::format(
@@ -104,7 +104,7 @@ std::string crossover_advice(const plan_row& row, const plan_row& exact) {
       range < 1.8e19 ? with_commas(static_cast<std::uint64_t>(range)) : fmt::format("{:.3g}", range));
 }
 
-// Rates that few mean: one that a little more memory would make useful, one that memory is spent on in vain.
+// Unusual FPRs: one that a little more memory would make useful, one that wastes memory.
 constexpr double high_fpr = 0.2;
 constexpr double low_fpr = 1e-9;
 
@@ -114,13 +114,13 @@ std::string unusual_fpr_advice(const plan_question& question, const plan_row& ro
   const double better = fpr > high_fpr ? usual_fpr : low_fpr;
   const auto other = row.solve({.keys = row.plan->keys, .fpr = better}, question.layout);
   if (!other) return {};
-  return fmt::format("A rate of {} is {}: {} takes {} instead of {}.", percent(fpr),
+  return fmt::format("An FPR of {} is {}: {} takes {} instead of {}.", percent(fpr),
                      fpr > high_fpr ? "high, and most of the work that a filter saves is done nevertheless"
                                     : "lower than almost any use needs",
                      percent(better), human_size(other->memory_bytes), human_size(row.plan->memory_bytes));
 }
 
-// What the file of a kind that packs takes, and whether one that is built at once takes less without.
+// What the file of a kind that packs takes, and whether a static one takes less uncompressed.
 std::string packed_advice(const plan_question& question, const plan_row& row, const std::vector<plan_row>& rows) {
   const double bits = sizing::packed_bits_per_key(*row.plan);
   const double bytes = bits * static_cast<double>(row.plan->keys) / 8.0;
@@ -133,7 +133,7 @@ std::string packed_advice(const plan_question& question, const plan_row& row, co
     if (other == nullptr || each.plan->bits < other->plan->bits) other = &each;
   }
   if (other != nullptr) {
-    text.append(fmt::format(" Where no keys are to be added, {} takes {} as it is.", other->info->name,
+    text.append(fmt::format(" If no keys will be added, {} takes {} uncompressed.", other->info->name,
                             human_size(other->plan->memory_bytes)));
   }
   return text;
@@ -210,7 +210,7 @@ line_chart hashes_chart(const plan_question& question, const std::vector<const p
   constexpr double least = 1e-6;
   constexpr int steps_a_decade = 4;
   double most = 4;
-  line_chart chart{.title = "k (bits that a key sets) against the false-positive rate",
+  line_chart chart{.title = "k (hash functions) against the false-positive rate",
                    .x = {.label = "false-positive rate", .low = least, .high = 1, .log = true, .text = fpr_tick},
                    .y = {.low = 0},
                    .rows = 9};
@@ -242,16 +242,16 @@ std::string exactness_advice(const plan_question& question, const plan_row& row)
       human_size((keys.included + keys.excluded + 7) / 8), size(sizing::least_exact_bits(keys)));
 }
 
-// --exclude-keys: kinds that exclude keys are sized by both lists, and by a rate only where one was given.
+// --exclude-keys: kinds that exclude keys are sized by both lists, and by an FPR only with -p.
 outcome<void> take_excluded(const options& opts, plan_question& question) {
   const kind_entry* kind = find_entry(question.kind);
   const bool has_excluded = opts.has(flag::exclude_keys);
   if (kind != nullptr && kind->excludes != has_excluded) {
-    return fail_usage(
-        kind->excludes ? fmt::format("kind {} is sized by two lists: give the number of keys that it shall not match "
-                                     "with --exclude-keys N",
-                                     kind->info->name)
-                       : fmt::format("kind {} cannot exclude keys: leave --exclude-keys out", kind->info->name));
+    return fail_usage(kind->excludes
+                          ? fmt::format("kind {} is sized by two lists: give the number of keys that it must not match "
+                                        "with --exclude-keys N",
+                                        kind->info->name)
+                          : fmt::format("kind {} cannot exclude keys: leave --exclude-keys out", kind->info->name));
   }
   if (has_excluded && !opts.has(flag::capacity)) {
     return fail_usage("--exclude-keys goes with the number of keys to include: give that with -n");
@@ -261,7 +261,7 @@ outcome<void> take_excluded(const options& opts, plan_question& question) {
                         .hashes = question.request.hashes,
                         .bits_per_key = question.request.bits_per_key,
                         .excluded_keys = opts.count(flag::exclude_keys)};
-  if (kind != nullptr && kind->excludes) {  // nothing else is asked
+  if (kind != nullptr && kind->excludes) {  // no other limit
     question.request.fpr = question.two_lists.fpr;
     question.assumed.clear();
   }
@@ -287,7 +287,7 @@ outcome<plan_question> read_question(const options& opts) {
     request.hashes = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
   }
   if (!request.keys && !fpr && !memory && !bits_per_key) {
-    return fail_usage("give what is known: -n KEYS, -p RATE, --mem SIZE or --bits-per-key B, such as -n 10M -p 1%");
+    return fail_usage("give what is known: -n KEYS, -p FPR, --mem SIZE or --bits-per-key B, such as -n 10M -p 1%");
   }
   if (!request.keys && memory && bits_per_key) {
     request.keys = static_cast<std::uint64_t>(static_cast<double>(*memory) * 8.0 / *bits_per_key);
@@ -345,7 +345,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
     if (any == nullptr && row.fits()) any = &row;
   }
   if (any != nullptr && any->plan->keys < 100'000) {
-    out.push_back(fmt::format("{} {} few: below 100,000 an exact set may do, and it gives no false answers.",
+    out.push_back(fmt::format("{} {} few: below 100,000 an exact set may do, and it has no false positives.",
                               number_of(any->plan->keys, "key"), any->plan->keys == 1 ? "is" : "are"));
   }
   for (const plan_row& row : rows) {
@@ -355,7 +355,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   if (usual == nullptr) return out;
   if (auto silly = unusual_fpr_advice(question, *usual); !silly.empty()) out.push_back(std::move(silly));
   out.push_back(headroom_advice(question, *usual));
-  // Of the same question: with memory deciding, all are equally large and the rate differs.
+  // Of the same question: with memory deciding, all are equally large and the FPR differs.
   if (smallest != usual && question.request.fpr.value_or(usual->plan->fpr) < 1e-4) {
     out.push_back(fmt::format("Below 0.01 %, kind {} is the better choice: {} against {} for {}.", smallest->info->name,
                               human_size(smallest->plan->memory_bytes), human_size(usual->plan->memory_bytes),
@@ -364,7 +364,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   for (const plan_row& row : rows) {
     if (!row.fits()) continue;
     if (row.plan->digest_bits == 128) {
-      out.push_back(fmt::format("Kind {} needs 128-bit digests for so many keys at this rate: a hash of 128 bits ({}).",
+      out.push_back(fmt::format("Kind {} needs 128-bit digests for so many keys at this FPR: a hash of 128 bits ({}).",
                                 row.info->name, names_of_128_bit_hashes()));
     }
     if (row.info->exact && row.info->integer_keys) out.push_back(crossover_advice(*usual, row));

@@ -37,7 +37,7 @@ struct selection {
   }
 };
 
-// Done by the threads: asks for the keys of a chunk, counts those that may be present and writes the lines to print.
+// Done by the threads: looks up the keys of a chunk, counts those that may be present and writes the lines to print.
 void answer(const opened_filter& opened, const selection& what, char terminator, key_chunk& chunk) {
   chunk.mask.resize(mask_words(chunk.size()));
   const auto queried = look_up(opened.filter, chunk);
@@ -62,7 +62,7 @@ void write_header(const key_reader& reader, const selection& what, output& out) 
 
 outcome<tally> query_all(const options& opts, digest_stream& stream, output& out) {
   const selection what(opts);
-  progress line(opts, "asking", stream.reader().total_bytes());
+  progress line(opts, "querying", stream.reader().total_bytes());
   tally so_far;
   bool header_due = what.lines;
   while (true) {
@@ -124,7 +124,7 @@ outcome<int> run(const options& opts) {
 
 constexpr std::array examples = {
     example{"bloomery query seen.bloom urls.txt", "the lines of urls.txt that may be in the filter"},
-    example{"bloomery query -v seen.bloom < urls.txt", "the lines that are surely not in it"},
+    example{"bloomery query -v seen.bloom < urls.txt", "the lines that are definitely not in it"},
     example{"echo alice | bloomery query -q users.bloom && echo maybe", "one key, by exit code"},
     example{"bloomery query -c --csv --header -f email users.bloom people.csv",
             "how many e-mail addresses may be in it"},
@@ -139,16 +139,14 @@ const verb query_verb = {
     .summary = "print the lines that may be in a filter",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Prints the lines whose keys may be in the filter FILE; with -v those that are surely not. "
-        "Keys are the lines of KEYFILES, or of standard input. "
-        "They must be written as they were when the filter was built. "
-        "With --header the header of the first file is printed above the lines (with --mark behind the word mark and a "
-        "tab), and files with other columns are refused; -c, -q and --json print no lines, and -f finds its columns by "
-        "name in each file.\n\n"
-        "The filter is memory-mapped: a file of any size opens at once. "
-        "Each part of it is checked when it is first touched. "
-        "Lines are printed in the order of the input, whatever -j, "
-        "and those from a slow pipe as soon as they are there.",
+        "Prints the lines whose keys may be in the filter FILE; with -v those that are definitely not. Keys are "
+        "the lines of KEYFILES, or of standard input. Write them as they were written when the filter was "
+        "built. With --header the header of the first file is printed first (with --mark after the word mark "
+        "and a tab), and files with other columns are refused; -c, -q and --json print no lines, and -f finds "
+        "its columns by name in each file.\n\n"
+        "The filter is memory-mapped: a file of any size opens immediately. Each chunk is checked when it is "
+        "first touched. Lines are printed in input order, whatever -j, and those from a slow pipe as soon as "
+        "they arrive.",
     .examples = examples,
     .exit_codes = "0: at least one line was selected (with --mark: one that may be present); 1: none was; 2: error",
     .run = run,

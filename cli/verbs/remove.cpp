@@ -131,24 +131,21 @@ const verb remove_verb = {
     .summary = "remove keys from a filter, for kinds that can",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE. "
-        "It must be of a kind that can erase: 'bloomery kinds' says which. "
-        "Nothing is removed for a key that is surely absent; the others are removed all the same. "
-        "A line that comes twice is two removals, "
-        "and a key that was added twice to a filter that counts is there until its second removal. "
-        "Remove only keys that were added: "
-        "a filter with false positives cannot tell a key that merely seems to be there from one that is, "
-        "and removing it may take away keys that share its place.\n\n"
-        "Kind dual keeps removals in a filter of their own. From the first one on it may lose keys: "
-        "its promised rate is then also that of keys that are in it and called absent, "
-        "which is said once and shown by info.\n\n"
-        "FILE is replaced at the end, in the form that it had. "
-        "An error or a signal before that leaves it as it was. "
-        "While one process changes it, others that want to are refused.",
+        "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE. Its kind must "
+        "support erase: 'bloomery kinds' lists those that do. Keys that are definitely absent are skipped; the "
+        "others are removed all the same. A line that occurs twice is two removals, and a key that was added "
+        "twice to a filter that counts stays until its second removal. Remove only keys that were added: a "
+        "filter cannot distinguish a false positive from a key, and removing a false positive may remove keys "
+        "that share its cells.\n\n"
+        "Kind dual keeps removals in a second filter. From the first removal on it may lose keys: its promised "
+        "FPR is then also the share of its keys that it reports as absent. remove warns of that once, and info "
+        "shows it.\n\n"
+        "FILE is replaced at the end, in the same format and encoding. An error or a signal before that leaves "
+        "FILE unchanged. While one process changes FILE, other processes that try to are refused.",
     .examples = examples,
     .exit_codes =
-        "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was, unless the line "
-        "says that it is in place",
+        "0: every key was present; 1: at least one was definitely absent; 2: error, and FILE is unchanged, "
+        "unless the message says that it is in place",
     .run = run,
 };
 

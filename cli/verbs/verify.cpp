@@ -125,8 +125,7 @@ outcome<int> run(const options& opts) {
 }
 
 constexpr std::array examples = {
-    example{"bloomery verify seen.bloom --keys urls.txt",
-            "is every line in it, and is the rest wrong as rarely as promised?"},
+    example{"bloomery verify seen.bloom --keys urls.txt", "is every line in it, and is its FPR as promised?"},
     example{"bloomery verify seen.bloom --keys urls.txt --probes 100M", "a sharper measurement"},
     example{"bloomery verify seen.bloom --keys urls.txt --absent other.txt",
             "measured with real keys that are not in it"},
@@ -140,23 +139,24 @@ const verb verify_verb = {
     .name = "verify",
     .alias = "",
     .bit = on_verify,
-    .summary = "prove that a filter keeps its promises",
+    .summary = "check that a filter keeps its promises",
     .usage = "FILE --keys KEYFILE [OPTIONS]",
     .description =
-        "Asks the filter FILE for every key of KEYFILE: none may be missing. "
-        "Then asks for generated keys that are not in KEYFILE and counts how many it claims to hold. "
-        "With 99 % confidence (Clopper-Pearson) the rate may not be more than 1.05 times the promised one.\n\n"
-        "Without a single key, or with --absent without a single absent one, there is nothing to check: an error.\n\n"
-        "Kind cascade promises 0 for the keys that it excludes: with --absent, not one of these may be claimed.\n\n"
-        "A filter of kind dual may lose keys, once some were removed from it: "
-        "missing ones are told and break no promise as long as they are no more than 1.05 times its promised loss, "
-        "with the same confidence. Removed keys must not be in KEYFILE.\n\n"
-        "Where a promise is broken, it says what to change. "
-        "It also tells when the filter holds more keys than it was made for, which alone breaks no promise yet.\n\n"
-        "Keys must be written as they were when the filter was built. "
-        "Beside the filter, 8 to 16 bytes of memory are taken for each key of KEYFILE.",
+        "Looks up every key of KEYFILE in the filter FILE: none may be missing. Then looks up generated keys "
+        "that are not in KEYFILE and counts the false positives. With 99 % confidence (Clopper-Pearson) the "
+        "false-positive rate (FPR) must not exceed 1.05 times the promised one.\n\n"
+        "A KEYFILE without keys, or --absent without absent keys, is an error: there is nothing to check.\n\n"
+        "Kind cascade promises an FPR of 0 for the keys that it excludes: with --absent, none of these may "
+        "match.\n\n"
+        "A filter of kind dual may lose keys once some were removed: missing keys are reported and break no "
+        "promise as long as they are at most 1.05 times its promised loss, with the same confidence. Removed "
+        "keys must not be in KEYFILE.\n\n"
+        "If a promise is broken, verify prints what to change. It also reports a filter that holds more keys "
+        "than its capacity, which alone breaks no promise.\n\n"
+        "Write keys as they were written when the filter was built. verify takes 8 to 16 bytes of memory per "
+        "key of KEYFILE in addition to the filter.",
     .examples = examples,
-    .exit_codes = "0: both promises hold; 1: one is broken, and the output says what to change; 2: error",
+    .exit_codes = "0: both promises hold; 1: one is broken, and the output explains what to change; 2: error",
     .run = run,
 };
 

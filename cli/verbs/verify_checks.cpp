@@ -27,7 +27,7 @@ constexpr std::size_t shown_bytes = 200;
 // For messages.
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-// Asks for all keys of a chunk; the answers come to the front of its mask, which is left empty when that fails.
+// Looks up all keys of a chunk; the results are at the front of its mask, which is left empty when that fails.
 bool look_up_chunk(const opened_filter& opened, key_chunk& chunk, std::size_t more_words) {
   chunk.mask.assign(mask_words(chunk.size()) + more_words, 0);
   const auto queried = look_up(opened.filter, chunk);
@@ -59,14 +59,14 @@ outcome<void> look_up_keys(const options& opts, const opened_filter& opened, con
   const std::array files = {std::string(opts.text(flag::keys))};
   auto reader = key_reader::make(opts, files, hash);
   if (!reader) return failed(reader.error());
-  // Threads ask and make the fingerprints, which lie behind the answers.
+  // Threads look up keys and make the fingerprints, which follow the results.
   digest_stream stream(std::move(*reader), hash, opened.filter.digest_bits(), [&](key_chunk& chunk) {
     if (!look_up_chunk(opened, chunk, chunk.size())) return;
     chunk.tally = hits_in(chunk.mask, chunk.size());
     std::uint64_t* print = chunk.mask.data() + mask_words(chunk.size());
     for (const std::string_view key : chunk.keys) *print++ = seen_keys::print(key);
   });
-  progress line(opts, "asking for the keys", stream.reader().total_bytes());
+  progress line(opts, "looking up keys", stream.reader().total_bytes());
   while (true) {
     const auto more = stream.next();
     if (!more) return failed(more.error());
@@ -87,7 +87,7 @@ outcome<void> look_up_keys(const options& opts, const opened_filter& opened, con
   return {};
 }
 
-// Asks for generated keys with the numbers [first, first + count): random bytes of fixed seed, 16 of them, or 8 where
+// Looks up generated keys with the numbers [first, first + count): random bytes of fixed seed, 16 of them, or 8 where
 // keys are integers. Those that were seen are left out.
 class probe_batch {
  public:
@@ -145,7 +145,7 @@ outcome<void> look_up_generated(const options& opts, const opened_filter& opened
                                 const seen_keys& seen, findings& found) {
   constexpr std::uint64_t batch = 4096;
   const std::uint64_t wanted = opts.count(flag::probes).value_or(default_probes);
-  progress line(opts, "asking for absent keys", wanted);
+  progress line(opts, "looking up absent keys", wanted);
   const probe_batch source(opened, hash, opts.has(flag::u64));
   std::mutex lock;
   std::optional<problem> failure;
@@ -185,7 +185,7 @@ outcome<void> query_absent(const options& opts, const opened_filter& opened, con
       chunk.tally += bit_of(chunk.mask, i) && !is_key ? 1 : 0;
     }
   });
-  progress line(opts, "asking for absent keys", stream.reader().total_bytes());
+  progress line(opts, "looking up absent keys", stream.reader().total_bytes());
   while (true) {
     const auto more = stream.next();
     if (!more) return failed(more.error());
@@ -200,7 +200,7 @@ outcome<void> query_absent(const options& opts, const opened_filter& opened, con
   if (found.probes != 0) return {};
   const std::string why = found.not_absent == 0 ? "holds no keys" : "holds no absent keys: all of them are in --keys";
   return fail_file(name_of(files.front()),
-                   why + ", so no rate can be measured: give others, or leave --absent out to have them generated");
+                   why + ", so no FPR can be measured: give others, or leave --absent out to have them generated");
 }
 
 std::string_view missing_advice(const kind_info& kind, const findings& found) {
@@ -208,7 +208,7 @@ std::string_view missing_advice(const kind_info& kind, const findings& found) {
     return "more keys are missing than its removals explain: leave removed keys out of those of --keys, "
            "or build it again from these keys";
   }
-  if (kind.expires) return "keys are missing: this kind forgets those outside its window, which 'bloomery info' shows";
+  if (kind.expires) return "keys are missing: keys of this kind expire outside its window, which 'bloomery info' shows";
   if (found.missing * 2 > found.keys) {
     return "most keys are missing: give the options that it was built with (-f, -d, --csv, --hex, --u64, --crlf, -0), "
            "or the keys that it was built from";
@@ -273,7 +273,7 @@ outcome<findings> examine(const options& opts, const opened_filter& opened) {
   if (!stats) return fail_file(opened.name, stats.error());
   found.stats = *stats;
   found.full = fullness_of(opened.filter.info(), *stats);
-  if (found.exact) found.stats.target_fpr = found.stats.fpr_now = 0;  // about what is asked here
+  if (found.exact) found.stats.target_fpr = found.stats.fpr_now = 0;  // about these probes
   seen_keys seen;
   if (auto done = look_up_keys(opts, opened, *hash, seen, found); !done) return failed(done.error());
   auto done = found.generated ? look_up_generated(opts, opened, *hash, seen, found)

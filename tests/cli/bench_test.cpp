@@ -180,7 +180,7 @@ TEST_F(Bench, ProgressIsShownOnRequestOnly) {
 
 TEST_F(Bench, WrongUsageIsRefused) {
   expect_error({"bench", "all"}, "bloomery: bench: takes no 'all'");
-  expect_error({"bench", "--json", "--plot"}, "bloomery: bench: --plot is for people and --json is not: give one");
+  expect_error({"bench", "--json", "--plot"}, "bloomery: bench: --plot and --json contradict each other: give one");
   expect_error({"bench", "--kind", "bitmap", "--hash", "xxh3"},
                "bloomery: bench: kind bitmap takes integer keys and hash identity, not xxh3");
   expect_error({"bench", "--kind", "bloom", "--hash", "identity"},

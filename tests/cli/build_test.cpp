@@ -174,7 +174,7 @@ TEST_F(Build, APipeThatDoesNotFitIntoMemoryIsFolded) {
   const ran result = sh("cat keys | $TOOL build -p 5% --mem 8M -o f");
   EXPECT_EQ(result.code, 0) << result.err;
   const std::string first = result.err.substr(0, result.err.find('\n'));
-  EXPECT_TRUE(contains(first, "more keys than could wait in memory: filled a filter made for ")) << first;
+  EXPECT_TRUE(contains(first, "more keys than could be buffered in memory: filled a filter made for ")) << first;
   EXPECT_TRUE(contains(first, ", folded to one for ")) << first;
   EXPECT_TRUE(contains(first, "; 1,200,000 keys, as many as were read")) << first;
   const auto info = json_of({"info", "--json", "f"});

@@ -104,9 +104,8 @@ TEST_F(BuiltAtOnce, CopiesOfKeysTakeNoRoomInWhatMemAllows) {
 
 TEST_F(BuiltAtOnce, SizesThatCannotBeAreRefusedBeforeAnythingIsWritten) {
   for_each_kind([&](const std::string& kind) {
-    expect_error(
-        building(kind, kind, {"--headroom", "50%"}),
-        "bloomery: build: kind " + kind + " is built from all of its keys and takes no more: leave --headroom out");
+    expect_error(building(kind, kind, {"--headroom", "50%"}),
+                 "bloomery: build: kind " + kind + " is static and takes no keys later: leave --headroom out");
     EXPECT_EQ(run(building(kind, kind, {"--mem", "100", "-p", "0.001"}), numbers(1, 10000)).code, 2);
     EXPECT_EQ(run(building(kind, kind, {"--layout", "nonsense"}), numbers(1, 10)).code, 2);
     EXPECT_EQ(run(building(kind, kind, {"-p", "2"}), numbers(1, 10)).code, 2);

@@ -192,7 +192,7 @@ TEST_F(Cascade, InfoSaysWhatItIsExactAboutAndHowItCompares) {
 
 TEST_F(Cascade, WhatDoesNotGoTogetherIsRefused) {
   expect_error({"build", "-o", "c", "--kind", "cascade", "in"},
-               "bloomery: build: kind cascade is built from keys to include and keys to exclude: give these with "
+               "bloomery: build: kind cascade is built from keys to include and keys to exclude: give the latter with "
                "--exclude FILE");
   expect_error({"build", "-o", "c", "--exclude", "out", "in"},
                "bloomery: build: kind blocked cannot exclude keys: leave --exclude out, or use --kind cascade");

@@ -23,9 +23,8 @@ class ClosedStreams : public tool_box {
   }
 };
 
-constexpr const char* no_input =
-    "standard input: is closed: name a file, or give the input by < FILE or through a pipe";
-constexpr const char* no_output = "standard output: is closed: give the output a place by > FILE or a pipe";
+constexpr const char* no_input = "standard input: is closed: name a file, or redirect it with < FILE or a pipe";
+constexpr const char* no_output = "standard output: is closed: redirect it with > FILE or a pipe";
 
 TEST_F(ClosedStreams, EveryVerbThatReadsStandardInputSaysThatItIsClosed) {
   const std::string filter = read("f");

@@ -139,7 +139,7 @@ TEST(SeenFilter, KeysBeyondACountedNumberAreAProblem) {
   const auto added = seen->add(keys, digests, fresh);
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().text,
-            "the input has more lines than it had when they were counted: something changes it: try again");
+            "the input has more lines than it had when they were counted: another process changes it: try again");
 }
 
 TEST(SeenFilter, GrowsInTheMiddleOfABatchAndForgetsNothing) {

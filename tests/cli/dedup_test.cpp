@@ -224,9 +224,8 @@ TEST_F(Dedup, RefusesWhatContradictsItself) {
       {"dedup", "-n", "1000"},
       "bloomery: dedup: -n is the size of a filter and dedup needs none: give --approx as well, or leave -n out");
   expect_error({"dedup", "--mem", "1M"}, "bloomery: dedup: --mem: dedup needs 33,554,432 bytes (32.0 MiB) at least");
-  expect_error(
-      {"dedup", "--approx", "--state", "s"},
-      "bloomery: dedup: --approx --state: give -n, the number of different lines that the state will hold one day");
+  expect_error({"dedup", "--approx", "--state", "s"},
+               "bloomery: dedup: --approx --state: give -n, the number of different lines that the state will hold");
   expect_error({"dedup", "missing"}, "bloomery: missing: cannot open: No such file or directory");
   expect_error(
       {"dedup", "-T", "nowhere"},

@@ -202,8 +202,8 @@ TEST_F(Formats, InfoSaysWhatTheFileCarries) {
 TEST_F(Formats, InfoSaysWhatTheFileDoesNotCarry) {
   copy("bits-and-blooms/n100_p0.01.json", "b");
   const ran text = run({"info", "b"});
-  EXPECT_TRUE(contains(text.out, "  capacity       unknown: the file does not say\n")) << text.out;
-  EXPECT_TRUE(contains(text.out, "  FPR promised   unknown: the file does not say\n")) << text.out;
+  EXPECT_TRUE(contains(text.out, "  capacity       unknown: not stored in the file\n")) << text.out;
+  EXPECT_TRUE(contains(text.out, "  FPR promised   unknown: not stored in the file\n")) << text.out;
   const auto of = json_of({"info", "--json", "b"});
   EXPECT_EQ(of["capacity_keys"], nullptr);
   EXPECT_EQ(of["target_fpr"], nullptr);

@@ -107,7 +107,7 @@ TEST_F(Merge, RefusesSizesWhoseCommonSizeIsUseless) {
   expect_error(
       {"merge", "-o", "f", "a", "b"},
       "bloomery: a has 401 blocks, b has 400 blocks: folded to the largest size that divides both, 1, the result "
-      "would be too full to tell keys apart; build them with the same -n and -p");
+      "would be too full to be useful; build them with the same -n and -p");
   build_sized("c", 401, 2000, numbers(1, 2000), "bloom");
   build_sized("d", 7, 100, numbers(1, 100), "bloom");
   EXPECT_EQ(run({"merge", "-o", "f", "c", "d"}).code, 2);

@@ -146,7 +146,7 @@ TEST(Plan, MemoryBesideKeysAndRateIsACeiling) {
 TEST(Plan, ARateBesideBitsPerKeyIsACeilingAndSaysWhatIsNeeded) {
   const ran result = run_tool({"plan", "--kind", "bloom", "--bits-per-key", "8", "-p", "1%"});
   EXPECT_EQ(result.code, 1);
-  EXPECT_TRUE(contains(result.out, "gives 2.16 % and -p asks for 1.00 %; that needs 9.59 bits per key")) << result.out;
+  EXPECT_TRUE(contains(result.out, "gives 2.16 % and -p is 1.00 %; that needs 9.59 bits per key")) << result.out;
 }
 
 TEST(Plan, AFilterThatSaysYesToEverythingDoesNotFit) {

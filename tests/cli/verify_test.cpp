@@ -230,7 +230,7 @@ TEST_F(Verify, ACheckOfNothingIsAnError) {
   expect_error({"verify", "f", "--keys", "none"}, "bloomery: none: " + no_keys);
   expect_error({"verify", "--json", "f", "--keys", "-"}, "bloomery: standard input: " + no_keys);
   expect_error({"verify", "-q", "f", "--keys", "names", "--header"}, "bloomery: names: " + no_keys);
-  const std::string no_rate = ", so no rate can be measured: give others, or leave --absent out to have them generated";
+  const std::string no_rate = ", so no FPR can be measured: give others, or leave --absent out to have them generated";
   expect_error({"verify", "f", "--keys", "keys", "--absent", "none"}, "bloomery: none: holds no keys" + no_rate);
   expect_error({"verify", "f", "--keys", "keys", "--absent", "-"},
                "bloomery: standard input: holds no absent keys: all of them are in --keys" + no_rate, "1\n20000\n");
