@@ -42,7 +42,7 @@ json as_json(const kind_row& row) {
   const bench::case_figures& figures = row.figures;
   json out = {{"kind", row.kind->name},
               {"keys", row.size.keys},
-              {"fpr", row.kind->exact ? 0.0 : row.size.fpr},
+              {"target_fpr", row.kind->exact ? 0.0 : row.size.fpr},
               {"hash", row.hash->name},
               {"memory_bytes", figures.memory_bytes},
               {"bits_per_key", figures.bits_per_key}};
@@ -76,11 +76,11 @@ json as_json(const bench::floor_figures& floor, unsigned threads) {
 json as_json(const hash_row& row, double target_fpr) {
   json out = {{"hash", row.hash->name}, {"ns_per_16_byte_key", row.ns > 0 ? json(rounded(row.ns)) : json(nullptr)}};
   out["build_refuses"] = row.refused.empty() ? json(nullptr) : json(row.refused);
-  out["rates"] = json::array();
+  out["measurements"] = json::array();
   for (const hash_cell& cell : row.cells) {
-    json rate = {{"keys", cell.keys->name}, {"kind", cell.kind->name}};
-    rate.update(as_json(cell.absent, target_fpr));
-    out["rates"].push_back(std::move(rate));
+    json measured = {{"keys", cell.keys->name}, {"kind", cell.kind->name}};
+    measured.update(as_json(cell.absent, target_fpr));
+    out["measurements"].push_back(std::move(measured));
   }
   return out;
 }
@@ -96,7 +96,7 @@ json as_json(const bench_report& report, const bench_request& request) {
   out["floor"] = json::array();
   for (const bench::floor_figures& floor : report.floors) out["floor"].push_back(as_json(floor, report.threads));
   out["hash_keys"] = request.hash_size.keys;
-  out["hash_fpr"] = request.hash_size.fpr;
+  out["hash_target_fpr"] = request.hash_size.fpr;
   out["hashes"] = json::array();
   for (const hash_row& row : report.hashes) out["hashes"].push_back(as_json(row, request.hash_size.fpr));
   return out;
@@ -325,7 +325,7 @@ constexpr std::array examples = {
     example{"bloomery bench --quick --plot", "rougher, in about one, with ns per key against size"},
     example{"bloomery bench --kind blocked -n 100M -p 0.1%", "one kind at one size"},
     example{"bloomery bench --kind cuckoo --layout slots4:12", "another layout than the usual one"},
-    example{"bloomery bench --json | jq '.hashes[].rates[] | select(.broken)'", "hashes above the target FPR"},
+    example{"bloomery bench --json | jq '.hashes[].measurements[] | select(.broken)'", "hashes above the target FPR"},
 };
 
 }  // namespace

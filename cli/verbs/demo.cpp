@@ -177,7 +177,7 @@ class narrator {
 };
 
 nlohmann::ordered_json json_of(const answer_count& c) {
-  return {{"asked", c.queried}, {"yes", c.yes}, {"ns_per_key", c.ns_per_key()}};
+  return {{"queries", c.queried}, {"yes", c.yes}, {"ns_per_key", c.ns_per_key()}};
 }
 
 nlohmann::ordered_json as_json(const demo_figures& f, double seconds) {
@@ -187,15 +187,15 @@ nlohmann::ordered_json as_json(const demo_figures& f, double seconds) {
   out["url_bytes"] = f.url_bytes;
   out["memory_bytes"] = f.filter_bytes;
   out["bits_per_key"] = f.plan.bits_per_key;
-  out["hashes"] = f.plan.hashes;
+  out["hash_functions"] = f.plan.hashes;
   out["add_ns_per_key"] = f.add_seconds * 1e9 / static_cast<double>(f.keys);
   out["build_seconds"] = f.build_seconds;
   out["present"] = json_of(f.present);
   out["absent"] = json_of(f.absent);
   out["false_negatives"] = f.false_negatives();
   out["target_fpr"] = f.target_fpr;
-  out["measured_fpr"] = f.absent.rate();
-  out["measured_fpr_interval_99"] = {f.fpr_low, f.fpr_high};
+  out["fpr_measured"] = f.absent.rate();
+  out["fpr_measured_interval_99"] = {f.fpr_low, f.fpr_high};
   out["set"] = {{"keys", f.set_keys}, {"resident_bytes", f.set_bytes}, {"scaled_bytes", f.set_scaled_bytes}};
   out["fill"] = f.fill;
   out["file"] = {{"bytes", f.file_bytes},
@@ -206,10 +206,10 @@ nlohmann::ordered_json as_json(const demo_figures& f, double seconds) {
   for (const fpr_point& point : f.curve) {
     out["curve"].push_back({{"keys", point.keys},
                             {"expected_fpr", point.expected},
-                            {"measured_fpr", point.absent.rate()},
-                            {"asked", point.absent.queried}});
+                            {"fpr_measured", point.absent.rate()},
+                            {"queries", point.absent.queried}});
   }
-  out["promises_kept"] = f.kept();
+  out["holds"] = f.kept();
   out["seconds"] = seconds;
   return out;
 }
@@ -257,7 +257,7 @@ outcome<int> run(const options& opts) {
 constexpr std::array examples = {
     example{"bloomery demo", "ten million URLs, in a few seconds"},
     example{"bloomery demo -n 100M", "the same with a hundred million"},
-    example{"bloomery demo --quick --json | jq .measured_fpr", "one of its figures"},
+    example{"bloomery demo --quick --json | jq .fpr_measured", "one of its figures"},
 };
 
 }  // namespace

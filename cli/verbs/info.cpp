@@ -132,8 +132,8 @@ nlohmann::ordered_json as_json(const loss_state& loss) {
   out["capacity_removals"] = loss.capacity_removals;
   out["returned"] = loss.returned;
   out["return_slots"] = loss.return_slots;
-  out["promised"] = loss.target_rate;
-  out["now"] = loss.rate;
+  out["target_loss"] = loss.target_rate;
+  out["loss_now"] = loss.rate;
   return out;
 }
 

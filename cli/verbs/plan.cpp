@@ -139,7 +139,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["bits_per_key"] = plan.bits_per_key;
   out["bytes_per_key"] = plan.bits_per_key / 8.0;
   if (!all.question.codec.empty() && row.info->packs) out["packed_bits_per_key"] = sizing::packed_bits_per_key(plan);
-  out["hashes"] = plan.hashes;
+  out["hash_functions"] = plan.hashes;
   out["expected_fpr"] = plan.fpr;
   out["keeps_fpr"] = row.keeps(all.question);
   out["digest_bits"] = plan.digest_bits;
@@ -174,10 +174,10 @@ nlohmann::ordered_json as_json(const planned& all, const std::vector<line_chart>
   const size_request& request = all.question.request;
   auto out = nlohmann::ordered_json::object();
   out["request"] = {{"keys", or_null(request.keys)},
-                    {"fpr", or_null(request.fpr ? request.fpr : all.question.fpr_ceiling)},
+                    {"target_fpr", or_null(request.fpr ? request.fpr : all.question.fpr_ceiling)},
                     {"bits_per_key", or_null(request.bits_per_key)},
                     {"memory_bytes", or_null(all.question.memory_ceiling)},
-                    {"hashes", or_null(request.hashes)},
+                    {"hash_functions", or_null(request.hashes)},
                     {"excluded_keys", or_null(all.question.two_lists.excluded_keys)}};
   out["assumed"] = all.question.assumed;
   out["kinds"] = nlohmann::ordered_json::array();
@@ -247,7 +247,7 @@ nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
                    {"keys", level.keys},
                    {"memory_bytes", level.memory_bytes},
                    {"bits_per_key", level.bits_per_key},
-                   {"hashes", level.hashes},
+                   {"hash_functions", level.hashes},
                    {"expected_fpr", level.fpr}});
   }
   return out;

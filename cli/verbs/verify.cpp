@@ -35,7 +35,7 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
     out["loss_low"] = found.lost_low;
     out["loss_high"] = found.lost_high;
     out["target_loss"] = found.may_lose() ? found.stats.loss->target_rate : 0.0;
-    out["loss_expected_now"] = found.stats.loss->rate;
+    out["loss_now"] = found.stats.loss->rate;
     out["loss_holds"] = found.keys_hold();
   }
   out["probes"] = found.probes;
@@ -48,7 +48,7 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   out["confidence"] = findings::confidence;
   out["tolerance"] = findings::tolerance;
   out["target_fpr"] = target_fpr_of(found.stats);
-  out["fpr_expected_now"] = found.stats.fpr_now;
+  out["fpr_now"] = found.stats.fpr_now;
   out["fpr_holds"] = found.fpr_holds();
   out["keys_in_filter"] = found.full.keys;
   out["capacity_keys"] = capacity_of(opened.filter, found.stats);

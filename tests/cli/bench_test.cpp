@@ -67,7 +67,7 @@ void expect_kind_row(const nlohmann::json& row) {
   for (const auto& ns : row["ns_per_key"]) EXPECT_GT(ns.get<double>(), 0.0) << row;
   EXPECT_NEAR(row["bits_per_key"].get<double>(), row["memory_bytes"].get<double>() * 8 / 2000, 1e-9);
   EXPECT_EQ(row["broken"], false) << row;
-  if (row["fpr"] == 0.0) {
+  if (row["target_fpr"] == 0.0) {
     EXPECT_EQ(row["hash"], "identity") << row;
     EXPECT_EQ(row["false_positives"], 0) << row;
     return;
@@ -82,13 +82,13 @@ void expect_kind_row(const nlohmann::json& row) {
 void expect_hash_row(const nlohmann::json& row) {
   if (row["hash"] == "identity") {
     EXPECT_TRUE(row["ns_per_16_byte_key"].is_null());
-    EXPECT_TRUE(row["rates"].empty());
+    EXPECT_TRUE(row["measurements"].empty());
     return;
   }
   EXPECT_GT(row["ns_per_16_byte_key"].get<double>(), 0.0) << row;
   EXPECT_TRUE(row["build_refuses"].is_null()) << row;
   std::set<std::string> cells;
-  for (const auto& cell : row["rates"]) {
+  for (const auto& cell : row["measurements"]) {
     cells.insert(cell["keys"].get<std::string>() + " in " + cell["kind"].get<std::string>());
     EXPECT_GE(cell["probes"], 40'000);
     EXPECT_GT(cell["fpr_measured"], 0.015) << row["hash"] << cell;
@@ -128,11 +128,11 @@ TEST_F(Bench, NarrowsDownToOneKindHashSizeAndRate) {
   EXPECT_EQ(report["kinds"][0]["kind"], "bloom");
   EXPECT_EQ(report["kinds"][0]["hash"], "siphash13");
   EXPECT_EQ(report["kinds"][0]["keys"], 5000);
-  EXPECT_EQ(report["kinds"][0]["fpr"], 0.02);
+  EXPECT_EQ(report["kinds"][0]["target_fpr"], 0.02);
   ASSERT_EQ(report["hashes"].size(), 1U);
   EXPECT_EQ(report["hashes"][0]["hash"], "siphash13");
-  ASSERT_EQ(report["hashes"][0]["rates"].size(), 4U);
-  for (const auto& cell : report["hashes"][0]["rates"]) EXPECT_EQ(cell["kind"], "bloom");
+  ASSERT_EQ(report["hashes"][0]["measurements"].size(), 4U);
+  for (const auto& cell : report["hashes"][0]["measurements"]) EXPECT_EQ(cell["kind"], "bloom");
   const auto integers = json_of({"bench", "--json", "--quick", "--hash", "identity", "-n", "1000"});
   ASSERT_EQ(integers["kinds"].size(), 1U);
   EXPECT_EQ(integers["kinds"][0]["kind"], "bitmap");
@@ -153,7 +153,7 @@ TEST_F(Bench, AHashWithTooFewBitsIsMarked) {
 TEST_F(Bench, RatesDoNotDependOnTheNumberOfThreads) {
   const auto rates = [&](const std::string& jobs) {
     return json_of(
-        {"bench", "--json", "--quick", "--hash", "murmur64a", "-n", "500", "-j", jobs})["hashes"][0]["rates"];
+        {"bench", "--json", "--quick", "--hash", "murmur64a", "-n", "500", "-j", jobs})["hashes"][0]["measurements"];
   };
   const auto one = rates("1");
   ASSERT_EQ(one.size(), 8U);

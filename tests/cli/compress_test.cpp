@@ -96,7 +96,7 @@ TEST_F(Compress, PlanSaysWhatTheFileWillTake) {
   for (const auto& row : plan["kinds"]) {
     EXPECT_EQ(row.contains("packed_bits_per_key"), row["kind"] == "bloom") << row["kind"];
     if (row["kind"] != "bloom") continue;
-    EXPECT_EQ(row["hashes"], 2);
+    EXPECT_EQ(row["hash_functions"], 2);
     EXPECT_NEAR(row["packed_bits_per_key"].get<double>(), 8.90, 0.01);
   }
   const ran shown = run({"plan", "-n", "1M", "-p", "1%", "--compress", "zstd"});

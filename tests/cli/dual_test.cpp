@@ -63,8 +63,8 @@ TEST_F(Dual, InfoShowsBothRatesAndTheRemovals) {
   const auto info = json_of({"info", "--json", "offers"});
   EXPECT_NEAR(info["loss"]["removals"].get<double>(), 14'000, 20);
   EXPECT_EQ(info["loss"]["capacity_removals"], 20'000);
-  EXPECT_NEAR(info["loss"]["now"].get<double>(), 0.0021, 0.0004);
-  EXPECT_EQ(info["loss"]["promised"], 0.01);
+  EXPECT_NEAR(info["loss"]["loss_now"].get<double>(), 0.0021, 0.0004);
+  EXPECT_EQ(info["loss"]["target_loss"], 0.01);
   EXPECT_NEAR(info["fpr_now"].get<double>(), 0.0079, 0.0006);
   EXPECT_EQ(info["overfull"], false);
 }
@@ -90,7 +90,7 @@ TEST_F(Dual, VerifyTellsLostKeysAndWithinThePromiseTheyBreakNothing) {
   EXPECT_EQ(found["holds"], true);
   EXPECT_GT(found["false_negatives"], 0);
   EXPECT_EQ(found["loss_holds"], true);
-  EXPECT_NEAR(found["loss_measured"].get<double>(), found["loss_expected_now"].get<double>(), 0.002);
+  EXPECT_NEAR(found["loss_measured"].get<double>(), found["loss_now"].get<double>(), 0.002);
   EXPECT_LT(found["loss_low"], found["loss_measured"]);
   EXPECT_GT(found["loss_high"], found["loss_measured"]);
 
@@ -107,7 +107,7 @@ TEST_F(Dual, TooManyRemovalsAreWarnedOfAndBreakThePromise) {
   EXPECT_TRUE(contains(removed.err, "bloomery: warning: offers: it has 3,")) << removed.err;
   EXPECT_TRUE(contains(removed.err, " removals and was made for 2,000: it loses ")) << removed.err;
   const auto info = json_of({"info", "--json", "offers"});
-  EXPECT_GT(info["loss"]["now"], 0.05);
+  EXPECT_GT(info["loss"]["loss_now"], 0.05);
   ASSERT_EQ(info["advice"].size(), 1U);
   write("left", numbers(4001, 20'000));
   const ran verified = run({"verify", "offers", "--keys", "left", "--probes", "1000"});

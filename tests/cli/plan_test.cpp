@@ -50,7 +50,7 @@ void expect_the_librarys_figures(const json& plan, const size_request& request) 
     EXPECT_EQ(row["keys"], expected->keys) << kind::info.name;
     EXPECT_EQ(row["memory_bytes"], expected->memory_bytes) << kind::info.name;
     EXPECT_EQ(row["bits"], expected->bits) << kind::info.name;
-    EXPECT_EQ(row["hashes"], expected->hashes) << kind::info.name;
+    EXPECT_EQ(row["hash_functions"], expected->hashes) << kind::info.name;
     EXPECT_EQ(row["expected_fpr"], expected->fpr) << kind::info.name;
     EXPECT_EQ(row["bits_per_key"], expected->bits_per_key) << kind::info.name;
     EXPECT_EQ(row["bytes_per_key"], expected->bits_per_key / 8.0) << kind::info.name;

@@ -94,8 +94,8 @@ TEST_F(Shards, InfoSaysWhatRemovalsCostTheWhole) {
   const auto loss = json_of({"info", "--json", "f"})["loss"];
   EXPECT_EQ(loss["removals"], 200);
   EXPECT_GE(loss["added_keys"].get<std::uint64_t>(), 3900U);
-  EXPECT_GT(loss["now"].get<double>(), 0.0);
-  EXPECT_LE(loss["now"].get<double>(), loss["promised"].get<double>());
+  EXPECT_GT(loss["loss_now"].get<double>(), 0.0);
+  EXPECT_LE(loss["loss_now"].get<double>(), loss["target_loss"].get<double>());
 }
 
 TEST_F(Shards, InfoShowsTheWholeAndTheNumberOfShards) {
