@@ -270,7 +270,7 @@ std::string draw_curves(const plotted& what, std::span<const chart_curve> curves
   // Powers of ten, so that the axis has labels.
   chart.y.low = std::pow(10.0, std::floor(std::log10(std::max(chart.y.low, 0.01))));
   chart.y.high = std::pow(10.0, std::ceil(std::log10(std::max(chart.y.high, 0.011))));
-  return "\n" + draw(chart, look);
+  return std::string("\n").append(draw(chart, look));
 }
 
 void write_plots(output& out, const bench_report& report, const chart_look& look) {
