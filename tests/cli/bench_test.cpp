@@ -52,7 +52,7 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
   }
 }
 
-// Kinds that take any number of keys are still far from what they promise for all of them; those that are built at once may
+// Kinds that take any number of keys are still far from what they promise for all of them; static ones may
 // have rates that are far apart.
 bool may_be_far_below(const std::string& kind) {
   return any_type(bloomery::kind_list{}, [&](auto tag) {
@@ -145,7 +145,7 @@ TEST_F(Bench, AHashWithTooFewBitsIsMarked) {
   const ran result = run(words);
   EXPECT_EQ(result.code, 0);
   EXPECT_GE(std::count(result.out.begin(), result.out.end(), '!'), 4) << result.out;
-  EXPECT_TRUE(contains(result.out, "\n!  broken promise: with 99.9 % confidence the rate is above 1.05 times"))
+  EXPECT_TRUE(contains(result.out, "\n!  target missed: with 99.9 % confidence the FPR is above 1.05 times"))
       << result.out;
   EXPECT_TRUE(contains(result.out, "so that build refuses: murmur3-x86-32\n")) << result.out;
 }

@@ -224,7 +224,7 @@ TEST_F(Cascade, PlanKnowsItOnceItKnowsBothNumbers) {
   EXPECT_EQ(alone.code, 0);
   EXPECT_EQ(alone.out.find("Assuming"), std::string::npos) << alone.out;
   EXPECT_EQ(alone.out.find("headroom"), std::string::npos) << alone.out;
-  for (const char* part : {"100,000 keys, 9,900,000 to exclude", "built at once excludes", "least possible"}) {
+  for (const char* part : {"100,000 keys, 9,900,000 to exclude", "static excludes", "least possible"}) {
     EXPECT_NE(alone.out.find(part), std::string::npos) << part << "\n" << alone.out;
   }
   const auto row = json_of({"plan", "--json", "-n", "300", "--exclude-keys", "19700", "--kind", "cascade"})["kinds"][0];
@@ -238,7 +238,7 @@ TEST_F(Cascade, PlanKnowsItOnceItKnowsBothNumbers) {
   EXPECT_EQ(run({"plan", "-n", "100k", "--exclude-keys", "9.9M", "--mem", "10K", "--kind", "cascade"}).code, 1);
   expect_error(
       {"plan", "-n", "100k", "--kind", "cascade"},
-      "bloomery: plan: kind cascade is sized by two lists: give the number of keys that it shall not match with "
+      "bloomery: plan: kind cascade is sized by two lists: give the number of keys that it must not match with "
       "--exclude-keys N");
   expect_error({"plan", "-n", "100k", "--kind", "bloom", "--exclude-keys", "5"},
                "bloomery: plan: kind bloom cannot exclude keys: leave --exclude-keys out");

@@ -229,7 +229,7 @@ TEST_F(RefusedInput, OurOwnFilesAreNamedByEveryVerbThatReadsKeys) {
   ASSERT_EQ(run({"dedup", "--state", "state"}, "a\n").code, 0);
   const std::string rest =
       "not a list of keys: give the keys that it was built from, or --no-decompress to read its "
-      "bytes as they are";
+      "bytes unchanged";
   const std::vector<std::vector<std::string>> verbs = {
       {"build", "-o", "new"},
       {"build", "-o", "new", "-n", "10"},

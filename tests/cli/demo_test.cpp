@@ -109,7 +109,7 @@ TEST(Demo, TellsItsStoryInAsciiWhenPiped) {
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");
   EXPECT_TRUE(is_ascii(result.out));
-  for (const char* part : {"\n1. Build\n", "\n2. Ask\n", "        0 missed", "): kept\n", "\n3. Memory\n",
+  for (const char* part : {"\n1. Build\n", "\n2. Query\n", "        0 missed", "): kept\n", "\n3. Memory\n",
                            "unordered_set<string>", "\n4. The fill\n", "\n5. The file\n", "\n6. Too many keys\n",
                            "* expected   # measured", "Both promises kept", "Try next"}) {
     EXPECT_TRUE(contains(result.out, part)) << part;

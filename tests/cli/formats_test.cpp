@@ -52,7 +52,7 @@ TEST_F(Formats, AreListedForPrograms) {
     if (each["name"] == "bits-and-blooms") {
       ++found;
       EXPECT_EQ(each["hash"], "murmur3-x64-128");
-      EXPECT_EQ(each["options"], nlohmann::json::array({"form"}));
+      EXPECT_EQ(each["options"], nlohmann::json::array({"encoding"}));
     }
   }
   EXPECT_EQ(found, 2U);
@@ -396,7 +396,7 @@ TEST_F(Formats, ConvertSaysWhyNotAndWhatToDoInstead) {
                            const std::string& other) {
     expect_error({"convert", name, "-o", "x", "--to", to},
                  "bloomery: " + name + ": cannot become " + to + ": its bits were set by " + by + ", and " + other +
-                     " sets other bits for the same keys. A filter does not give its keys back: build it again from "
+                     " sets other bits for the same keys. A filter does not store its keys: build it again from "
                      "them with 'bloomery build --format " +
                      to + " -o FILE KEYFILES'");
     EXPECT_FALSE(exists("x"));

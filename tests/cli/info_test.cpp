@@ -21,7 +21,7 @@ TEST_F(Info, PlotDrawsTheFill) {
   // Cells in use, not bits: at its capacity half of the counters are above 0, and a sixth of their bits is set.
   build("counters", numbers(1, 20000), {"--kind", "counting"});
   const std::string counters = run({"info", "--plot", "counters"}).out;
-  const std::string emptiest = counters.substr(counters.find("emptiest part ") + 14);
+  const std::string emptiest = counters.substr(counters.find("emptiest section ") + 17);
   EXPECT_GT(std::stod(emptiest), 35.0) << emptiest;
   build("bits", numbers(1, 10), {"--kind", "bitmap", "--u64"});
   EXPECT_TRUE(contains(run({"info", "--plot", "bits"}).out, "kind bitmap has no bit array to draw"));

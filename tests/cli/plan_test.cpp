@@ -235,10 +235,10 @@ TEST(Plan, AdvisesTheSmallerKindAtVeryLowRatesOnly) {
 }
 
 TEST(Plan, WarnsOfRatesThatFewMean) {
-  EXPECT_TRUE(contains(run_tool({"plan", "-n", "1M", "-p", "50%"}).out, "- A rate of 50.0 % is high"));
+  EXPECT_TRUE(contains(run_tool({"plan", "-n", "1M", "-p", "50%"}).out, "- An FPR of 50.0 % is high"));
   EXPECT_TRUE(contains(run_tool({"plan", "-n", "1M", "-p", "1e-12"}).out, "lower than almost any use needs"));
-  EXPECT_FALSE(contains(run_tool({"plan", "-n", "1M", "-p", "1%"}).out, "A rate of"));
-  EXPECT_FALSE(contains(run_tool({"plan", "-n", "1M", "-p", "1e-6"}).out, "A rate of"));
+  EXPECT_FALSE(contains(run_tool({"plan", "-n", "1M", "-p", "1%"}).out, "An FPR of"));
+  EXPECT_FALSE(contains(run_tool({"plan", "-n", "1M", "-p", "1e-6"}).out, "An FPR of"));
 }
 
 TEST(Plan, PlotsThreePicturesInAsciiWhenPiped) {
@@ -246,7 +246,7 @@ TEST(Plan, PlotsThreePicturesInAsciiWhenPiped) {
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(is_ascii(result.out));
   for (const char* title :
-       {"False-positive rate against keys", "False-positive rate against bits per key", "k (bits"}) {
+       {"False-positive rate against keys", "False-positive rate against bits per key", "k (hash functions)"}) {
     EXPECT_TRUE(contains(result.out, title)) << title;
   }
   EXPECT_TRUE(contains(result.out, "* bloom   + blocked"));

@@ -77,7 +77,7 @@ TEST_F(Shards, EveryKindComesInShards) {
   }
 }
 
-// The memory is that of all shards, also of those that are built at once.
+// The memory is that of all shards, also of static kinds.
 TEST_F(Shards, MemoryIsSharedOut) {
   write("keys", numbers(1, 50000));
   for (const char* kind : {"blocked", "fuse", "ribbon"}) {
@@ -104,7 +104,7 @@ TEST_F(Shards, InfoShowsTheWholeAndTheNumberOfShards) {
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_TRUE(contains(shown.out, "\n  set            4 shards: f.00-of-04 to f.03-of-04\n")) << shown.out;
   EXPECT_TRUE(contains(shown.out, " in each shard\n")) << shown.out;
-  EXPECT_TRUE(contains(shown.out, "parts of the arrays, shard by shard, ")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "sections of the arrays, shard by shard, ")) << shown.out;
   const auto object = json_of({"info", "--json", "f"});
   EXPECT_EQ(object["shards"], 4);
   ASSERT_EQ(object["each_shard"].size(), 4U);
@@ -126,8 +126,8 @@ TEST_F(Shards, AShardAloneIsDescribedAndNotAsked) {
   build_set("f", numbers(1, 1000));
   const ran shown = run({"info", "f.02-of-04"});
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_TRUE(contains(shown.out,
-                       "\n  shard          02-of-04: a part of the filter f; what follows is about this part alone\n"))
+  EXPECT_TRUE(contains(
+      shown.out, "\n  shard          02-of-04: one shard of the filter f; the following is about this shard alone\n"))
       << shown.out;
   const auto object = json_of({"info", "--json", "f.02-of-04"});
   EXPECT_EQ(object["shard"], (nlohmann::json{{"index", 2}, {"of", 4}}));
