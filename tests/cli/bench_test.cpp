@@ -98,7 +98,7 @@ void expect_hash_row(const nlohmann::json& row) {
   EXPECT_EQ(cells.size(), 8U) << "four sets of keys in two kinds";
 }
 
-TEST_F(Bench, JsonHasTimesAndRatesOfEveryKindAndEveryHash) {
+TEST_F(Bench, JsonHasTimesAndFprsOfEveryKindAndEveryHash) {
   const auto report = json_of({"bench", "--json", "--quick", "-n", "2000", "-p", "2%"});
   std::vector<std::string> kinds;
   for (const auto& row : report["kinds"]) {
@@ -121,7 +121,7 @@ TEST_F(Bench, JsonHasTimesAndRatesOfEveryKindAndEveryHash) {
   }
 }
 
-TEST_F(Bench, NarrowsDownToOneKindHashSizeAndRate) {
+TEST_F(Bench, NarrowsDownToOneKindHashSizeAndFpr) {
   const auto report =
       json_of({"bench", "--json", "--quick", "--kind", "bloom", "--hash", "siphash13", "-n", "5k", "-p", "1/50"});
   ASSERT_EQ(report["kinds"].size(), 1U);
@@ -150,7 +150,7 @@ TEST_F(Bench, AHashWithTooFewBitsIsMarked) {
   EXPECT_TRUE(contains(result.out, "so that build refuses: murmur3-x86-32\n")) << result.out;
 }
 
-TEST_F(Bench, RatesDoNotDependOnTheNumberOfThreads) {
+TEST_F(Bench, FprsDoNotDependOnTheNumberOfThreads) {
   const auto rates = [&](const std::string& jobs) {
     return json_of(
         {"bench", "--json", "--quick", "--hash", "murmur64a", "-n", "500", "-j", jobs})["hashes"][0]["measurements"];
@@ -199,7 +199,7 @@ TEST_F(Bench, WrongUsageIsRefused) {
   }
 }
 
-TEST_F(Bench, ALayoutOfTheKindIsMeasuredWhereItIsAskedFor) {
+TEST_F(Bench, ALayoutOfTheKindIsMeasuredOnRequest) {
   const std::vector<std::string> quick = {"bench", "--json", "--quick", "--kind", "counting", "-n", "20k"};
   const auto with = [&](const std::string& layout) {
     std::vector<std::string> all = quick;
@@ -230,7 +230,7 @@ struct narrow_hash {
   }
 };
 
-TEST(BenchCases, AHashThatConfusesKeysBreaksThePromiseAndAGoodOneDoesNot) {
+TEST(BenchCases, AHashThatConfusesKeysMissesTheTargetFprAndAGoodOneDoesNot) {
   for (const bench::hard_key_set& keys : bench::hard_key_sets) {
     const auto source = std::make_shared<bench::sequence_keys>(keys, 5000, 40'000);
     const bench::case_size size{.keys = 5000, .fpr = 0.01};
@@ -263,7 +263,7 @@ void expect_finds_its_keys(bench::timed_case& each, const std::string& name) {
   }
 }
 
-TEST(BenchCases, PresentKeysAreFoundHoweverTheyAreAddedAndAskedFor) {
+TEST(BenchCases, PresentKeysAreFoundHoweverTheyAreAddedAndLookedUp) {
   const bench::case_size size{.keys = 50'000, .fpr = 1e-6};
   auto digests = bench::make_kind_case<bloomery::bloom>(size, bloomery::hasher());
   expect_finds_its_keys(*digests, "digests");
@@ -356,7 +356,7 @@ TEST(BenchCases, AddingIsSummedOverTheWholeFillAndSparedFromOutliers) {
   EXPECT_DOUBLE_EQ(bench::add_seconds_per_key({{5.0, 1.0, 1.0}}), 1.0) << "several fills of one chunk";
 }
 
-TEST(BenchCases, AMarkNeedsMoreThanTheToleranceBeyondDoubt) {
+TEST(BenchCases, AMarkNeedsMoreThanTheToleranceWithConfidence) {
   EXPECT_FALSE((bench::rate_count{.hits = 105, .asked = 10'000}).breaks(0.01));
   EXPECT_FALSE((bench::rate_count{.hits = 130, .asked = 10'000}).breaks(0.01)) << "may be chance";
   EXPECT_TRUE((bench::rate_count{.hits = 150, .asked = 10'000}).breaks(0.01));

@@ -120,7 +120,7 @@ TEST_F(Cascade, VerifyProvesBothLists) {
   EXPECT_EQ(run({"verify", "c", "--keys", "out", "--absent", "in"}).code, 1);
 }
 
-TEST_F(Cascade, ARateBoundsTheAnswersToOtherKeys) {
+TEST_F(Cascade, AnFprBoundsTheAnswersToOtherKeys) {
   write("few", numbers(301, 400));
   for (const char* excluded : {"few", "out"}) {
     const std::string file = std::string("c-") + excluded;
@@ -150,7 +150,7 @@ TEST_F(Cascade, AKeyInBothListsIsNamedAndNothingIsWritten) {
 }
 
 // Of 3,000 keys and 297,000 others, digests of 32 bits have one in common at every fifth seed.
-TEST_F(Cascade, DifferentKeysWithOneDigestAreToldApartFromEqualOnes) {
+TEST_F(Cascade, DifferentKeysWithOneDigestAreDistinguishedFromEqualOnes) {
   write("in", numbers(1, 3000));
   write("out", numbers(3001, 300'000));
   std::string error;
@@ -172,7 +172,7 @@ TEST_F(Cascade, DifferentKeysWithOneDigestAreToldApartFromEqualOnes) {
       << error;
 }
 
-TEST_F(Cascade, InfoSaysWhatItIsExactAboutAndHowItCompares) {
+TEST_F(Cascade, InfoReportsWhatItIsExactAboutAndHowItCompares) {
   write("in", numbers(1, 4000));
   write("out", numbers(4001, 400'000));
   ASSERT_EQ(run(building("c", {"-q", "--exclude", "out", "in"})).code, 0);

@@ -34,7 +34,7 @@ json quick_figures() {
   return json::parse(result.out, nullptr, false);
 }
 
-TEST(Demo, MissesNothingAndKeepsTheRate) {
+TEST(Demo, MissesNothingAndKeepsTheFpr) {
   const json figures = quick_figures();
   EXPECT_EQ(figures["false_negatives"], 0);
   EXPECT_EQ(figures["present"]["queries"], 100'000);
@@ -59,7 +59,7 @@ TEST(Demo, ItsFiguresAreTheLibrarys) {
   EXPECT_DOUBLE_EQ(figures["fpr_measured_interval_99"][1].get<double>(), binomial::upper_bound(yes, asked, 0.005));
 }
 
-TEST(Demo, TheRateFollowsTheExpectedCurveBelowAndBeyondTheCapacity) {
+TEST(Demo, TheFprFollowsTheExpectedCurveBelowAndAboveTheCapacity) {
   const json curve = quick_figures()["curve"];
   ASSERT_EQ(curve.size(), 6U);
   for (std::size_t i = 0; i < curve.size(); ++i) {
@@ -104,7 +104,7 @@ TEST(Demo, NOverridesQuickAndTheSetIsScaled) {
   EXPECT_NEAR(scaled, 1.1, 1e-6);
 }
 
-TEST(Demo, TellsItsStoryInAsciiWhenPiped) {
+TEST(Demo, PrintsItsStepsInAsciiWhenPiped) {
   const ran result = run_tool({"demo", "--quick"}, {"LC_ALL=C.UTF-8", "TERM=xterm"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");
@@ -123,12 +123,12 @@ TEST(Demo, DrawsWithMoreThanAsciiOnATerminalThatHasIt) {
   EXPECT_TRUE(contains(result.out, "\u25a0 measured"));
 }
 
-TEST(Demo, ShowsProgressWhenToldToAndNotInAPipe) {
+TEST(Demo, ShowsProgressOnRequestAndNotInAPipe) {
   EXPECT_TRUE(contains(run_tool({"demo", "--quick", "--progress"}).err, "building: "));
   EXPECT_EQ(run_tool({"demo", "--quick"}).err, "");
 }
 
-TEST(Demo, LeavesNoFileBehind) {
+TEST(Demo, LeavesNoFile) {
   const folder place;
   EXPECT_EQ(run_tool({"demo", "--quick"}, {"TMPDIR=" + place.path()}).code, 0);
   EXPECT_TRUE(std::filesystem::is_empty(place.path()));

@@ -44,7 +44,7 @@ TEST_F(Formats, AreListedForPrograms) {
   EXPECT_EQ(found, 2U);
 }
 
-TEST_F(Formats, EveryFormatThatIsBuiltIsToldByItsContentAgain) {
+TEST_F(Formats, EveryFormatThatIsBuiltIsDetectedByItsContent) {
   const nlohmann::json said = json_of({"formats", "--json"});
   unsigned built = 0;
   for (const auto& each : said["formats"]) {
@@ -100,7 +100,7 @@ TEST_F(Formats, AGzipBombIsRefused) {
 }
 
 // Every filter file that a product wrote, beside the list of who wrote them.
-TEST_F(Formats, InfoTellsTheTruthAboutEveryGoldenFile) {
+TEST_F(Formats, InfoIsCorrectAboutEveryGoldenFile) {
   const auto cases = [](const std::string& file) {
     std::vector<std::vector<std::string>> rows;
     std::ifstream in(golden(file));

@@ -62,7 +62,7 @@ TEST_F(Lsm, NoShiftOfMemoryBetweenTwoLevelsLowersTheReads) {
   expect_no_better_share<bloomery::blocked>(125'000'000);
 }
 
-TEST_F(Lsm, TheRatesOfBloomFiltersAreProportionalToTheKeys) {
+TEST_F(Lsm, TheFprsOfBloomFiltersAreProportionalToTheKeys) {
   const lsm_answer answer = allot(question_for<bloomery::bloom>(125'000'000));
   const lsm_level& last = answer.levels.back();
   for (const lsm_level& level : answer.levels) {

@@ -61,33 +61,33 @@ void expect_the_librarys_figures(const json& plan, const size_request& request) 
   });
 }
 
-TEST(Plan, GivesTheLibrarysFiguresFromKeysAndRate) {
+TEST(Plan, PrintsTheLibrarysFiguresFromKeysAndFpr) {
   expect_the_librarys_figures(plan_json({"-n", "10M", "-p", "0.1%"}), {.keys = 10'000'000, .fpr = 0.001});
 }
 
-TEST(Plan, GivesTheLibrarysFiguresFromKeysAndMemory) {
+TEST(Plan, PrintsTheLibrarysFiguresFromKeysAndMemory) {
   const json plan = plan_json({"-n", "10M", "--mem", "32Mi"});
   expect_the_librarys_figures(plan, {.keys = 10'000'000, .memory_bytes = 32U << 20U});
 }
 
-TEST(Plan, SolvesForTheKeysFromRateAndMemory) {
+TEST(Plan, SolvesForTheKeysFromFprAndMemory) {
   const json plan = plan_json({"-p", "1%", "--mem", "1Gi"});
   expect_the_librarys_figures(plan, {.fpr = 0.01, .memory_bytes = 1U << 30U});
   EXPECT_GT(row_of(plan, "blocked")["keys"], 800'000'000);
 }
 
-TEST(Plan, GivesTheLibrarysFiguresFromBitsPerKeyAndHashes) {
+TEST(Plan, PrintsTheLibrarysFiguresFromBitsPerKeyAndHashes) {
   const json plan = plan_json({"-n", "1e6", "--bits-per-key", "12", "--hashes", "5"});
   expect_the_librarys_figures(plan, {.keys = 1'000'000, .hashes = 5, .bits_per_key = 12.0});
 }
 
-TEST(Plan, KeysAloneAssumeOnePercentAndSaySo) {
+TEST(Plan, KeysAloneAssumeOnePercentAndReportIt) {
   expect_the_librarys_figures(plan_json({"-n", "10M"}), {.keys = 10'000'000, .fpr = 0.01});
   EXPECT_TRUE(contains(run_tool({"plan", "-n", "10M"}).out, "Assuming a false-positive rate of 1.00 % (-p).\n"));
   EXPECT_FALSE(contains(run_tool({"plan", "-n", "10M", "-p", "1%"}).out, "Assuming"));
 }
 
-TEST(Plan, BitsPerKeyAloneAssumeAMillionKeysAndSaySo) {
+TEST(Plan, BitsPerKeyAloneAssumeAMillionKeysAndReportIt) {
   expect_the_librarys_figures(plan_json({"--bits-per-key", "10"}), {.keys = 1'000'000, .bits_per_key = 10.0});
   EXPECT_TRUE(contains(run_tool({"plan", "--bits-per-key", "10"}).out, "Assuming 1,000,000 keys (-n).\n"));
 }
@@ -102,7 +102,7 @@ TEST(Plan, PrintsARowForEveryKindWithExactAndHumanMemory) {
   EXPECT_TRUE(contains(result.out, "11.4 MiB      11,991,200      9.59      1.20   7")) << result.out;
 }
 
-TEST(Plan, LayoutGoesToTheKindThatHasItAndOthersSayThatTheyDoNot) {
+TEST(Plan, LayoutGoesToTheKindThatHasItAndOthersReportThatTheyDoNot) {
   const json plan = plan_json({"-n", "10M", "-p", "1%", "--layout", "split32"});
   const auto expected = blocked::plan({.keys = 10'000'000, .fpr = 0.01}, "split32");
   ASSERT_TRUE(expected);
@@ -141,7 +141,7 @@ TEST(Plan, AdvisesHeadroomWithItsNumbers) {
   EXPECT_TRUE(contains(run_tool({"plan", "--json", "-n", "10M"}).out, rate.data()));
 }
 
-TEST(Plan, PlotsThreePicturesInAsciiWhenPiped) {
+TEST(Plan, PlotsThreeChartsInAsciiWhenPiped) {
   const ran result = run_tool({"plan", "-n", "10M", "--plot"}, {"LC_ALL=C.UTF-8"});
   EXPECT_EQ(result.code, 0);
   EXPECT_TRUE(is_ascii(result.out));
@@ -164,7 +164,7 @@ TEST(Plan, PlotsWithMoreThanAsciiOnATerminalThatHasIt) {
   EXPECT_TRUE(contains(plain.out, "+-----"));
 }
 
-TEST(Plan, ColoursOnATerminalOnlyOrWhenToldTo) {
+TEST(Plan, ColoursOnATerminalOnlyOrOnRequest) {
   const std::vector<std::string> words = {"plan", "-n", "10M", "--plot"};
   EXPECT_FALSE(contains(run_tool(words, {"TERM=xterm"}).out, "\x1b["));
   EXPECT_TRUE(contains(run_tool_on_terminal(words, {"LC_ALL=C", "TERM=xterm"}).out, "\x1b["));

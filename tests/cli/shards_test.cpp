@@ -88,7 +88,7 @@ TEST_F(Shards, MemoryIsSharedOut) {
   }
 }
 
-TEST_F(Shards, InfoSaysWhatRemovalsCostTheWhole) {
+TEST_F(Shards, InfoReportsWhatRemovalsCostTheSet) {
   build_set("f", numbers(1, 4000), {"--kind", "dual", "-n", "4000"});
   ASSERT_EQ(run({"remove", "-q", "f"}, numbers(1, 200)).code, 0);
   const auto loss = json_of({"info", "--json", "f"})["loss"];
@@ -122,7 +122,7 @@ TEST_F(Shards, InfoShowsTheWholeAndTheNumberOfShards) {
   EXPECT_TRUE(contains(run({"info", "fused"}).out, " in a shard\n")) << "parts of different sizes";
 }
 
-TEST_F(Shards, AShardAloneIsDescribedAndNotAsked) {
+TEST_F(Shards, AShardAloneIsDescribedAndNotQueried) {
   build_set("f", numbers(1, 1000));
   const ran shown = run({"info", "f.02-of-04"});
   EXPECT_EQ(shown.code, 0) << shown.err;

@@ -27,7 +27,7 @@ class StaticKinds : public tool_box {
   }
 };
 
-TEST_F(StaticKinds, BuildsFromFilesAndPipesWithoutANumberAndSaysWhatItMade) {
+TEST_F(StaticKinds, BuildsFromFilesAndPipesWithoutANumberAndReportsWhatItMade) {
   for_each_kind([&](const std::string& kind) {
     write("keys", numbers(1, 3000) + numbers(1, 1000));
     const auto made = json_of(building(kind, kind, {"--json", "-p", "1%", "keys"}));

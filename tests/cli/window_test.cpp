@@ -25,7 +25,7 @@ class Window : public tool_box {
   static constexpr std::uint64_t second = 1'000'000'000;
 };
 
-TEST_F(Window, KeysOfATimeStayAndOlderFilesHaveForgottenTheirs) {
+TEST_F(Window, KeysOfATimeStayAndThoseOfOlderFilesHaveExpired) {
   build("fresh", numbers(1, 500), {"--kind", "window", "--window", "30d", "-n", "1000"});
   EXPECT_EQ(run({"query", "-c", "fresh"}, numbers(1, 500)).out, "500\n");
   const ran shown = run({"info", "fresh"});
@@ -47,7 +47,7 @@ TEST_F(Window, KeysOfATimeStayAndOlderFilesHaveForgottenTheirs) {
   EXPECT_EQ(json_of({"info", "--json", "old"})["window"]["covered_keys"], 2);
 }
 
-TEST(Durations, AreReadAndShownAsPeopleWriteThem) {
+TEST(Durations, AreReadAndShownAsUsersWriteThem) {
   using bloomery::cli::human_duration;
   using bloomery::cli::parse_duration;
   constexpr std::uint64_t second = 1'000'000'000;
