@@ -60,14 +60,14 @@ outcome<seen_filter> seen_filter::over(any_filter filter, std::string name, cons
                      "does not store its promised false-positive rate, and any number of lines could be lost: "
                      "give a native filter, or a new name");
   }
-  const bool has_end = !grows(filter) && !filter.info().expires && !filter.info().exact;
+  const bool is_bounded = !grows(filter) && !filter.info().expires && !filter.info().exact;
   // A filter that grows, and was never merged, keeps its FPR, whatever its current fill.
-  const std::string overfull = has_end || !stats->keys.exact ? overfull_text(filter, *stats) : "";
+  const std::string overfull = is_bounded || !stats->keys.exact ? overfull_text(filter, *stats) : "";
   if (!overfull.empty()) return fail_file(name, fmt::format("lines would be lost: it {}", overfull));
   seen_filter made({.hash = hash, .fpr = stats->target_fpr, .ceiling_bytes = ceiling_bytes});
   made.capacity_ = stats->capacity_keys;
   made.keys_ = stats->keys.exact && !stats->loss ? stats->keys.keys : fullness_of(filter.info(), *stats).taken;
-  if (has_end) made.room_ = made.capacity_ - std::min(made.capacity_, made.keys_);
+  if (is_bounded) made.room_ = made.capacity_ - std::min(made.capacity_, made.keys_);
   made.state_name_ = std::move(name);
   made.filters_.push_back(std::move(filter));
   if (auto fits = made.check_ceiling(); !fits) return failed(fits.error());

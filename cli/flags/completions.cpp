@@ -12,13 +12,13 @@
 namespace bloomery::cli {
 namespace {
 
-// ---- what there is to offer ----
+// ---- what can be completed ----
 
-enum class offer : std::uint8_t { nothing, words, files, folders };
+enum class completion : std::uint8_t { nothing, words, files, folders };
 
-offer candidates_of(const flag_row& row) {
-  if (row.type == value_type::file) return row.value == "DIR" ? offer::folders : offer::files;
-  return words_of(row).empty() ? offer::nothing : offer::words;
+completion completion_of(const flag_row& row) {
+  if (row.type == value_type::file) return row.value == "DIR" ? completion::folders : completion::files;
+  return words_of(row).empty() ? completion::nothing : completion::words;
 }
 
 std::string joined(const std::vector<std::string_view>& words, std::string_view between = " ") {
@@ -140,10 +140,11 @@ std::map<std::string, std::string> bash_values() {
     for (const flag_row* row : rows_of(*each)) {
       if (row->type == value_type::none) continue;
       std::string action = "return";
-      const offer what = candidates_of(*row);
-      if (what == offer::files) action = "_bloomery_paths -f \"$word\"; return";
-      if (what == offer::folders) action = "_bloomery_paths -d \"$word\"; return";
-      if (what == offer::words) action = fmt::format("_bloomery_words '{}' \"$word\"; return", joined(words_of(*row)));
+      const completion what = completion_of(*row);
+      if (what == completion::files) action = "_bloomery_paths -f \"$word\"; return";
+      if (what == completion::folders) action = "_bloomery_paths -d \"$word\"; return";
+      if (what == completion::words)
+        action = fmt::format("_bloomery_words '{}' \"$word\"; return", joined(words_of(*row)));
       std::string& patterns = out[action];
       for (const std::string& name : names_of(*row)) {
         patterns.append(fmt::format("{}{}:{}", patterns.empty() ? "" : " | ", each->name, name));
@@ -196,14 +197,14 @@ std::string zsh_plain(std::string_view text) {
 
 std::string zsh_value(const flag_row& row) {
   const std::string name = zsh_plain(row.value);
-  switch (candidates_of(row)) {
-    case offer::files:
+  switch (completion_of(row)) {
+    case completion::files:
       return fmt::format(":{}:_files", name);
-    case offer::folders:
+    case completion::folders:
       return fmt::format(":{}:_files -/", name);
-    case offer::words:
+    case completion::words:
       return fmt::format(":{}:({})", name, joined(words_of(row)));
-    case offer::nothing:
+    case completion::nothing:
       break;
   }
   return fmt::format(":{}: ", name);
@@ -269,17 +270,17 @@ std::string fish_option(const flag_row& row) {
   for (const char c : row.short_names) out.append(fmt::format(" -s {}", c));
   out.append(fmt::format(" -l {}", row.name));
   if (row.type != value_type::none) {
-    switch (candidates_of(row)) {
-      case offer::files:
+    switch (completion_of(row)) {
+      case completion::files:
         out.append(" -r -F");
         break;
-      case offer::folders:
+      case completion::folders:
         out.append(" -x -a '(__fish_complete_directories)'");
         break;
-      case offer::words:
+      case completion::words:
         out.append(fmt::format(" -x -a '{}'", joined(words_of(row))));
         break;
-      case offer::nothing:
+      case completion::nothing:
         out.append(" -x");
         break;
     }
@@ -290,7 +291,7 @@ std::string fish_option(const flag_row& row) {
 std::string fish_text() {
   std::string out = R"(# Completions of bloomery for fish, printed by 'bloomery help --completions fish'.
 
-# Whether the verb that was typed is one of those given; without any, whether none was.
+# Whether the verb that was typed is one of these; without any, whether none was.
 function __bloomery_verb
     set -l words (commandline -opc)
     if test (count $argv) = 0

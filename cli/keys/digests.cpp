@@ -59,8 +59,8 @@ class digest_stream::pipeline {
   // The queue. Chunk number i is in slot i % size.
   std::mutex lock_;
   std::condition_variable ready_;
-  std::condition_variable room_;
-  std::vector<std::unique_ptr<key_chunk>> shelf_;
+  std::condition_variable has_space_;
+  std::vector<std::unique_ptr<key_chunk>> queue_;
   std::vector<std::unique_ptr<key_chunk>> spare_;
   std::uint64_t delivered_ = 0;
   std::optional<std::uint64_t> count_;  // of all chunks, when it is known
@@ -73,7 +73,7 @@ digest_stream::pipeline::~pipeline() {
     const std::lock_guard held(lock_);
     stop_ = true;
   }
-  room_.notify_all();
+  has_space_.notify_all();
   if (wake_ >= 0) {
     // A counter that is not at its end can be written.
     constexpr std::uint64_t one = 1;
@@ -118,7 +118,7 @@ bool digest_stream::pipeline::run_one() {
     const std::lock_guard reading(source_lock_);
     {
       std::unique_lock held(lock_);
-      room_.wait(held, [&] { return stop_ || next_number_ < delivered_ + shelf_.size(); });
+      has_space_.wait(held, [&] { return stop_ || next_number_ < delivered_ + queue_.size(); });
       if (stop_) return false;
       chunk = spare();
     }
@@ -132,7 +132,7 @@ bool digest_stream::pipeline::run_one() {
   }
   finish(*chunk);
   const std::lock_guard held(lock_);
-  shelf_[number % shelf_.size()] = std::move(chunk);
+  queue_[number % queue_.size()] = std::move(chunk);
   if (number == delivered_) ready_.notify_one();
   return true;
 }
@@ -160,7 +160,7 @@ void digest_stream::pipeline::start() {
   wake_ = eventfd(0, EFD_CLOEXEC);
   if (wake_ < 0) return;
   reader_.set_wake(wake_);
-  shelf_.resize(2 * threads + 2);
+  queue_.resize(2 * threads + 2);
   try {
     for (std::uint64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
@@ -171,7 +171,7 @@ void digest_stream::pipeline::start() {
 bool digest_stream::pipeline::is_idle_for(std::chrono::milliseconds patience) {
   if (threads_.empty()) return true;
   std::unique_lock held(lock_);
-  const auto& slot = shelf_[delivered_ % shelf_.size()];
+  const auto& slot = queue_[delivered_ % queue_.size()];
   return !ready_.wait_for(held, patience,
                           [&] { return slot != nullptr || thrown_ != nullptr || count_ == delivered_; });
 }
@@ -184,12 +184,12 @@ std::unique_ptr<key_chunk> digest_stream::pipeline::next_finished() {
     return chunk;
   }
   std::unique_lock held(lock_);
-  auto& slot = shelf_[delivered_ % shelf_.size()];
+  auto& slot = queue_[delivered_ % queue_.size()];
   ready_.wait(held, [&] { return slot != nullptr || thrown_ != nullptr || count_ == delivered_; });
   if (slot == nullptr && thrown_ != nullptr) std::rethrow_exception(thrown_);
   if (slot == nullptr) return nullptr;
   ++delivered_;
-  room_.notify_one();
+  has_space_.notify_one();
   return std::move(slot);
 }
 

@@ -379,7 +379,7 @@ outcome<std::vector<std::span<const std::byte>>> arrays_of(const opened_filter& 
   return out;
 }
 
-outcome<std::string> picture(const options& opts, const opened_filter& opened) {
+outcome<std::string> fill_chart(const options& opts, const opened_filter& opened) {
   const auto arrays = arrays_of(opened);
   if (!arrays) return failed(arrays.error());
   const std::size_t bytes = arrays->front().size();
@@ -427,7 +427,7 @@ outcome<void> show(const options& opts, const std::string& path, output& out) {
   }
   out.write(as_text(report, painter(opts, STDOUT_FILENO)));
   if (opts.has(flag::plot)) {
-    const auto drawn = picture(opts, *opened);
+    const auto drawn = fill_chart(opts, *opened);
     if (!drawn) return failed(drawn.error());
     out.write(*drawn);
   }

@@ -1,9 +1,12 @@
 #include "cli/transcript.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
+#include <cstdlib>
 #include <filesystem>
 #include <regex>
+#include <system_error>
 
 namespace bloomery_test {
 namespace {

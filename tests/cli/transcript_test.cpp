@@ -1,6 +1,8 @@
 // Runs the transcripts of tests/cli/transcripts, each test of one as a test of its own: query.txt has the suite
 // QueryTranscript. They are read when the program starts, so a new one needs no compilation. The format, and how a
 // transcript is compared, is in transcript.hpp.
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
