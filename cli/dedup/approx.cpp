@@ -25,8 +25,8 @@ struct sized_filter {
   size_plan plan;
 };
 
-// Kind blocked touches one cache line a key. Very small rates cost it so many bits that kind bloom is the better one; the
-// smallest it does not reach.
+// Kind blocked touches one cache line a key. A very low FPR costs it so many bits that kind bloom is the better one;
+// the smallest it does not reach.
 outcome<sized_filter> size_for(const filter_params& params) {
   constexpr double most_bits_share = 1.25;
   const auto usual = plan_kind(*find_kind(fast_filter_kind), params.sizes());
@@ -57,17 +57,17 @@ outcome<seen_filter> seen_filter::over(any_filter filter, std::string name, cons
   if (!stats) return fail_file(name, stats.error());
   if (!stats->target_known) {
     return fail_file(name,
-                     "does not say which false-positive rate it was made for, and lines could be lost without "
-                     "end: give a native filter, or a new name");
+                     "does not store its promised false-positive rate, and any number of lines could be lost: "
+                     "give a native filter, or a new name");
   }
-  const bool has_end = !grows(filter) && !filter.info().expires && !filter.info().exact;
-  // A filter that grows and has only taken keys keeps its rate, whatever chance did to its bits.
-  const std::string overfull = has_end || !stats->keys.exact ? overfull_text(filter, *stats) : "";
+  const bool is_bounded = !grows(filter) && !filter.info().expires && !filter.info().exact;
+  // A filter that grows, and was never merged, keeps its FPR, whatever its current fill.
+  const std::string overfull = is_bounded || !stats->keys.exact ? overfull_text(filter, *stats) : "";
   if (!overfull.empty()) return fail_file(name, fmt::format("lines would be lost: it {}", overfull));
   seen_filter made({.hash = hash, .fpr = stats->target_fpr, .ceiling_bytes = ceiling_bytes});
   made.capacity_ = stats->capacity_keys;
   made.keys_ = stats->keys.exact && !stats->loss ? stats->keys.keys : fullness_of(filter.info(), *stats).taken;
-  if (has_end) made.room_ = made.capacity_ - std::min(made.capacity_, made.keys_);
+  if (is_bounded) made.room_ = made.capacity_ - std::min(made.capacity_, made.keys_);
   made.state_name_ = std::move(name);
   made.filters_.push_back(std::move(filter));
   if (auto fits = made.check_ceiling(); !fits) return failed(fits.error());
@@ -82,7 +82,8 @@ outcome<void> seen_filter::make_room() {
                                  number_of(keys_, "line"), percent(settings_.fpr)));
   }
   if (!filters_.empty() && !settings_.grows) {
-    return fail_text("the input has more lines than it had when they were counted: something changes it: try again");
+    return fail_text(
+        "the input has more lines than it had when they were counted: another process changes it: try again");
   }
   const std::uint64_t least = settings_.ceiling_bytes ? 0 : least_grown_capacity;
   const std::uint64_t capacity = filters_.empty() ? settings_.first_capacity : std::max(2 * capacity_, least);
@@ -114,10 +115,10 @@ outcome<void> seen_filter::check_ceiling() {
   return {};
 }
 
-outcome<void> seen_filter::look_up(const any_filter& in, const batch& what, std::size_t first, std::size_t count) {
+outcome<void> seen_filter::look_up(const any_filter& filter, const batch& what, std::size_t first, std::size_t count) {
   mask_.assign(mask_words(count), 0);
-  const auto done = in.digest_bits() == 128 ? in.may_contain(what.wide.subspan(first, count), mask_)
-                                            : in.may_contain(what.digests.subspan(first, count), mask_);
+  const auto done = filter.digest_bits() == 128 ? filter.may_contain(what.digests128.subspan(first, count), mask_)
+                                                : filter.may_contain(what.digests.subspan(first, count), mask_);
   return done ? outcome<void>{} : outcome<void>(fail_error(done.error()));
 }
 
@@ -130,7 +131,7 @@ outcome<std::size_t> seen_filter::add_some(const batch& what, std::size_t first,
       if (bit_of(mask_, i - first)) fresh[i] = false;
     }
   }
-  // The look-ups have brought the cache lines near. One by one, because a key may come twice among these.
+  // The look-ups have loaded the cache lines. One by one, because a key may come twice among these.
   any_filter& last = filters_.back();
   for (std::size_t i = first; i < end; ++i) {
     if (!fresh[i]) continue;
@@ -144,8 +145,8 @@ outcome<std::size_t> seen_filter::add_some(const batch& what, std::size_t first,
       if (auto grown = make_room(); !grown) return failed(grown.error());
       return i;
     }
-    const auto changed =
-        last.digest_bits() == 128 ? last.insert(what.wide.subspan(i, 1)) : last.insert(what.digests.subspan(i, 1));
+    const auto changed = last.digest_bits() == 128 ? last.insert(what.digests128.subspan(i, 1))
+                                                   : last.insert(what.digests.subspan(i, 1));
     if (!changed) return state_name_.empty() ? fail_error(changed.error()) : fail_file(state_name_, changed.error());
     fresh[i] = *changed != 0;
     if (room_) *room_ -= *changed;
@@ -157,13 +158,13 @@ outcome<std::size_t> seen_filter::add_some(const batch& what, std::size_t first,
 outcome<void> seen_filter::add(std::span<const std::string_view> keys, std::span<const std::uint64_t> digests,
                                std::vector<bool>& fresh) {
   fresh.assign(keys.size(), true);
-  wide_.clear();
+  digests128_.clear();
   for (std::size_t at = 0; at < keys.size();) {
-    if (filters_.back().digest_bits() == 128 && wide_.empty()) {
-      wide_.resize(keys.size());
-      settings_.hash.digests128(keys, wide_);
+    if (filters_.back().digest_bits() == 128 && digests128_.empty()) {
+      digests128_.resize(keys.size());
+      settings_.hash.digests128(keys, digests128_);
     }
-    const auto stopped = add_some({digests, wide_}, at, fresh);
+    const auto stopped = add_some({digests, digests128_}, at, fresh);
     if (!stopped) return failed(stopped.error());
     at = *stopped;
   }

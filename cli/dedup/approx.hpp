@@ -4,10 +4,10 @@
 //     auto seen = seen_filter::over(std::move(filter), name, hash, ceiling);          // that of a state
 //     seen->add(keys, digests, fresh);                          // fresh[i]: key i was not there; now it is
 //
-// A mistake is always the same: a new key that seems to have been seen. Of all new keys at most a share of p is lost so,
-// however many there are. A filter keeps its rate while it holds no more keys than it was made for; for more, another
+// A mistake is always the same: a new key that seems to have been seen. Of all new keys at most a share of p is lost
+// so, however many there are. A filter keeps its FPR while it holds no more keys than its capacity; for more, another
 // one is added, of twice the capacity or more, and each gets a share of p: 6 / (pi i)^2 for the i-th. The shares add up
-// to 1, so the rates of all filters together stay below p. A filter of a state that cannot grow ends the run, with an
+// to 1, so the FPRs of all filters together stay below p. A filter of a state that cannot grow ends the run, with an
 // error, at the first new key that it has no room for.
 #pragma once
 
@@ -35,7 +35,7 @@ struct seen_settings {
 class seen_filter {
  public:
   static outcome<seen_filter> make(const seen_settings& settings);
-  // Takes new keys as long as it keeps its promised FPR; a problem where it is broken already, or unknown.
+  // Takes new keys as long as it keeps its promised FPR; a problem if it exceeds that already, or has none.
   static outcome<seen_filter> over(any_filter filter, std::string name, const hasher& hash,
                                    std::optional<std::uint64_t> ceiling_bytes);
 
@@ -53,13 +53,13 @@ class seen_filter {
   // What is being added.
   struct batch {
     std::span<const std::uint64_t> digests;
-    std::span<const digest128> wide;  // where a filter wants them
+    std::span<const digest128> digests128;  // if a filter takes them
   };
   explicit seen_filter(const seen_settings& settings) : settings_(settings) {}
   [[nodiscard]] bool is_full() const { return room_ && *room_ == 0; }
   outcome<void> make_room();
   outcome<void> check_ceiling();
-  outcome<void> look_up(const any_filter& in, const batch& what, std::size_t first, std::size_t count);
+  outcome<void> look_up(const any_filter& filter, const batch& what, std::size_t first, std::size_t count);
   // Adds what is new from `first` on, to the end or until a filter was added; where it stopped.
   outcome<std::size_t> add_some(const batch& what, std::size_t first, std::vector<bool>& fresh);
 
@@ -67,11 +67,11 @@ class seen_filter {
   std::vector<any_filter> filters_;    // the last one takes new keys
   std::string state_name_;             // "": these are no state
   std::uint64_t capacity_ = 0;         // of the last filter
-  std::optional<std::uint64_t> room_;  // in the last filter; none: no end
+  std::optional<std::uint64_t> room_;  // in the last filter; none: unlimited
   std::uint64_t memory_bytes_ = 0;
-  std::uint64_t keys_ = 0;        // of a state
-  std::uint64_t next_check_ = 0;  // of its memory: with so many keys
-  std::vector<digest128> wide_;   // of the keys being added, where a filter wants them
+  std::uint64_t keys_ = 0;             // of a state
+  std::uint64_t next_check_ = 0;       // of its memory: with so many keys
+  std::vector<digest128> digests128_;  // of the keys being added, if a filter takes them
   std::vector<std::uint64_t> mask_;
 };
 

@@ -11,13 +11,13 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr std::size_t part_count = 64;
-constexpr std::size_t stragglers = part_count;  // the part of keys that the frozen table suspects wrongly
+constexpr std::size_t partition_count = 64;
+constexpr std::size_t stragglers = partition_count;  // the partition of keys that the frozen table suspects wrongly
 constexpr unsigned deepest_level = 4;
 
-std::size_t part_of(std::uint64_t digest, unsigned level) {
-  // Other bits at every level, and none that the table of a part would miss.
-  return static_cast<std::size_t>(mix64(digest + level) % part_count);
+std::size_t partition_of(std::uint64_t digest, unsigned level) {
+  // Other bits at every level, and none that the table of a partition needs.
+  return static_cast<std::size_t>(mix64(digest + level) % partition_count);
 }
 
 }  // namespace
@@ -45,7 +45,7 @@ std::string_view exact_dedup::window::text(std::size_t index) const {
 
 exact_dedup::exact_dedup(dedup_settings settings, dedup_sink& sink, dedup_memory known, bool may_split)
     : settings_(std::move(settings)), sink_(&sink), known_(std::move(known)), may_split_(may_split) {
-  // Addresses only: pages are taken as they are written, and growing would take the memory twice.
+  // Addresses only: pages are allocated as they are written, and growing would take the memory twice.
   for (window* each : {&filling_, &checking_}) {
     each->out.reserve(settings_.window_bytes);
     each->bytes.reserve(settings_.window_bytes);
@@ -90,7 +90,7 @@ outcome<void> exact_dedup::add(std::span<const dedup_entry> entries, std::span<c
       return taken;
     }
     if (filling_.out.size() + filling_.bytes.size() >= settings_.window_bytes) {
-      if (auto turned = turn(); !turned) return turned;
+      if (auto swapped = swap_windows(); !swapped) return swapped;
     }
   }
   const bool full = memory_bytes() > settings_.table_bytes || known_.store.size() >= dedup_table::max_ordinal;
@@ -98,7 +98,7 @@ outcome<void> exact_dedup::add(std::span<const dedup_entry> entries, std::span<c
 }
 
 outcome<void> exact_dedup::take_new(const dedup_entry& entry, std::uint64_t digest) {
-  if (split_) return append_spooled(split_->parts[part_of(digest, settings_.level)], entry);
+  if (split_) return append_spilled(split_->partitions[partition_of(digest, settings_.level)], entry);
   const auto ordinal = known_.store.append(entry);
   if (!ordinal) return failed(ordinal.error());
   known_.table->insert(digest, *ordinal);
@@ -121,7 +121,7 @@ void exact_dedup::take_suspect(const dedup_entry& entry, std::uint32_t ordinal) 
 }
 
 // The window that has been filled goes to be checked; the one before it must be done with first.
-outcome<void> exact_dedup::turn() {
+outcome<void> exact_dedup::swap_windows() {
   if (auto settled = settle(); !settled) return settled;
   if (auto flushed = known_.store.flush(); !flushed) return flushed;
   for (suspect& each : filling_.suspects) known_.store.locate(each);
@@ -133,7 +133,7 @@ outcome<void> exact_dedup::turn() {
       checker_ = std::thread([this] { check(checking_); });
       return {};
     } catch (const std::system_error&) {
-      // The system gives no more threads: this one does the work.
+      // No thread available: this one does the work.
     }
   }
   check(checking_);
@@ -141,20 +141,20 @@ outcome<void> exact_dedup::turn() {
 }
 
 // Runs beside the filling of the next window: it touches nothing but its window, the store's file and the sink.
-void exact_dedup::check(window& of) {
+void exact_dedup::check(window& checked) {
   try {
-    auto wrong = refuted(known_.store.file(), known_.store.has_texts(), of.suspects, of.bytes);
+    auto wrong = refuted(known_.store.file(), known_.store.has_texts(), checked.suspects, checked.bytes);
     if (!wrong) {
-      of.trouble = wrong.error();
+      checked.trouble = wrong.error();
       return;
     }
-    of.wrong = std::move(*wrong);
-    if (settings_.mode != dedup_mode::first || !of.wrong.empty()) return;
-    of.written = true;
-    if (auto written = sink_->write(of.out); !written) of.trouble = written.error();
+    checked.wrong = std::move(*wrong);
+    if (settings_.mode != dedup_mode::first || !checked.wrong.empty()) return;
+    checked.written = true;
+    if (auto written = sink_->write(checked.out); !written) checked.trouble = written.error();
   } catch (...) {
     // Thrown again where it can be caught: in the caller's thread. A text would need memory that there may not be.
-    of.thrown = std::current_exception();
+    checked.thrown = std::current_exception();
   }
 }
 
@@ -169,9 +169,9 @@ outcome<void> exact_dedup::settle() {
 }
 
 // Whose key it is after all: an ordinal, or none when it is a new key, which has then been stored or split off.
-outcome<std::optional<std::uint32_t>> exact_dedup::decide(const window& of, std::size_t index) {
-  const std::string_view key = of.key(index);
-  const dedup_entry entry{key, of.text(index), of.suspects[index].sequence};
+outcome<std::optional<std::uint32_t>> exact_dedup::decide(const window& checked, std::size_t index) {
+  const std::string_view key = checked.key(index);
+  const dedup_entry entry{key, checked.text(index), checked.suspects[index].sequence};
   const std::uint64_t digest = settings_.hash.digest(key.data(), key.size());
   std::vector<std::uint32_t> candidates;
   known_.table->find(digest, [&](std::uint32_t ordinal) {
@@ -185,7 +185,7 @@ outcome<std::optional<std::uint32_t>> exact_dedup::decide(const window& of, std:
   }
   std::optional<std::uint32_t> none;
   if (split_) {
-    if (auto done = append_spooled(split_->parts[stragglers], entry); !done) return failed(done.error());
+    if (auto done = append_spilled(split_->partitions[stragglers], entry); !done) return failed(done.error());
     return none;
   }
   const auto ordinal = known_.store.append(entry);
@@ -200,31 +200,31 @@ outcome<std::optional<std::uint32_t>> exact_dedup::decide(const window& of, std:
 }
 
 // Lines that were suspects and are new stand where they belong between the others.
-outcome<void> exact_dedup::settle_first(window& of) {
+outcome<void> exact_dedup::settle_first(window& checked) {
   std::string patched;
   std::size_t copied = 0;
-  for (const std::uint32_t index : of.wrong) {
-    const auto other = decide(of, index);
+  for (const std::uint32_t index : checked.wrong) {
+    const auto other = decide(checked, index);
     if (!other) return failed(other.error());
     if (*other || split_) continue;
-    const suspect& line = of.suspects[index];
-    patched.append(of.out, copied, line.out_at - copied);
+    const suspect& line = checked.suspects[index];
+    patched.append(checked.out, copied, line.out_at - copied);
     copied = line.out_at;
-    sink_->encode(patched, line.sequence, 1, of.text(index));
+    sink_->encode(patched, line.sequence, 1, checked.text(index));
   }
-  patched.append(of.out, copied);
+  patched.append(checked.out, copied);
   return sink_->write(patched);
 }
 
 // Modes that care for every occurrence.
-outcome<void> exact_dedup::settle_again(window& of) {
+outcome<void> exact_dedup::settle_again(window& checked) {
   std::string lines;
-  auto wrong = of.wrong.begin();
-  for (std::size_t i = 0; i < of.suspects.size(); ++i) {
-    std::uint32_t ordinal = of.suspects[i].ordinal;
-    if (wrong != of.wrong.end() && *wrong == i) {
+  auto wrong = checked.wrong.begin();
+  for (std::size_t i = 0; i < checked.suspects.size(); ++i) {
+    std::uint32_t ordinal = checked.suspects[i].ordinal;
+    if (wrong != checked.wrong.end() && *wrong == i) {
       ++wrong;
-      const auto other = decide(of, i);
+      const auto other = decide(checked, i);
       if (!other) return failed(other.error());
       if (!*other) continue;
       ordinal = **other;
@@ -237,9 +237,10 @@ outcome<void> exact_dedup::settle_again(window& of) {
     if (reported_[ordinal]) continue;
     reported_[ordinal] = true;
     if (split_) {
-      if (auto done = append_survivor(split_->decided, of.suspects[i].sequence, 1, of.text(i)); !done) return done;
+      if (auto done = append_survivor(split_->decided, checked.suspects[i].sequence, 1, checked.text(i)); !done)
+        return done;
     } else {
-      sink_->encode(lines, of.suspects[i].sequence, 1, of.text(i));
+      sink_->encode(lines, checked.suspects[i].sequence, 1, checked.text(i));
     }
   }
   return lines.empty() ? outcome<void>{} : sink_->write(lines);
@@ -247,7 +248,7 @@ outcome<void> exact_dedup::settle_again(window& of) {
 
 outcome<void> exact_dedup::flush() {
   if (filling_.out.empty() && filling_.suspects.empty()) return settle();
-  if (auto turned = turn(); !turned) return turned;
+  if (auto swapped = swap_windows(); !swapped) return swapped;
   return settle();
 }
 
@@ -259,10 +260,10 @@ outcome<void> exact_dedup::freeze() {
   // Nothing may be undecided: what turns out to be new must still find its place in the table.
   if (auto flushed = flush(); !flushed) return flushed;
   auto made = std::make_unique<split>();
-  for (std::size_t i = 0; i <= part_count; ++i) {
+  for (std::size_t i = 0; i <= partition_count; ++i) {
     auto file = spill_file::make(settings_.folder);
     if (!file) return failed(file.error());
-    made->parts.push_back(std::move(*file));
+    made->partitions.push_back(std::move(*file));
   }
   auto decided = spill_file::make(settings_.folder);
   if (!decided) return failed(decided.error());
@@ -324,17 +325,17 @@ outcome<void> exact_dedup::write_counts() {
   return {};
 }
 
-// One part alone: what survives goes to `survivors`, in input order.
-outcome<void> exact_dedup::finish_part(std::size_t index, spill_file& survivors) {
-  spill_file part = std::move(split_->parts[index]);
-  if (auto flushed = part.flush(); !flushed) return flushed;
-  if (part.size_bytes() == 0) return {};
+// One partition: what survives goes to `survivors`, in input order.
+outcome<void> exact_dedup::finish_partition(std::size_t index, spill_file& survivors) {
+  spill_file partition = std::move(split_->partitions[index]);
+  if (auto flushed = partition.flush(); !flushed) return flushed;
+  if (partition.size_bytes() == 0) return {};
   survivor_sink sink(survivors);
   dedup_settings settings = settings_;
   ++settings.level;
   auto inner = make(settings, sink);
   if (!inner) return failed(inner.error());
-  spooled_entries source(part);
+  spilled_entries source(partition);
   std::vector<std::uint64_t> digests;
   while (true) {
     const auto entries = source.next();
@@ -356,10 +357,10 @@ outcome<void> exact_dedup::finish_split() {
   filling_ = {};
   checking_ = {};
   std::vector<spill_file> survivors;
-  for (std::size_t i = 0; i < split_->parts.size(); ++i) {
+  for (std::size_t i = 0; i < split_->partitions.size(); ++i) {
     auto file = spill_file::make(settings_.folder);
     if (!file) return failed(file.error());
-    if (auto done = finish_part(i, *file); !done) return done;
+    if (auto done = finish_partition(i, *file); !done) return done;
     survivors.push_back(std::move(*file));
   }
   if (auto flushed = split_->decided.flush(); !flushed) return flushed;

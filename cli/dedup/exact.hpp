@@ -2,19 +2,19 @@
 //
 //     auto dedup = exact_dedup::make(settings, sink);
 //     (*dedup)->add(entries, digests);              // as they come
-//     (*dedup)->flush();                            // when nobody knows when more will come
+//     (*dedup)->flush();                            // when the input is idle
 //     (*dedup)->finish();
 //
 // The guarantee: every different key gets its line printed exactly once, whatever the hash does. A digest that is new
 // proves a new key; one that was seen before only makes a suspect, and a suspect is dropped only when its bytes have
 // been compared with the stored ones. Order is that of the input.
 //
-//   memory   a table of digests (dedup_table.hpp), 9 to 18 bytes for each different key, and two windows
-//   disk     the keys themselves (dedup_store.hpp), read again to confirm suspects
+//   memory   a table of digests (table.hpp), 9 to 18 bytes for each different key, and two windows
+//   disk     the keys themselves (store.hpp), read again to confirm suspects
 //
-// Lines are gathered into a window: those that are surely new as they will be written, suspects apart. When the window
-// is full its suspects are checked together and it is written, while the next one fills: checking thousands at once
-// means reading through the store instead of jumping about in it.
+// Lines are gathered into a window: those that are certainly new, encoded as they will be written, suspects apart. When
+// the window is full its suspects are checked together and it is written, while the next one fills: checking thousands
+// in one pass means reading through the store instead of jumping about in it.
 //
 // When the table has taken its share of memory it is frozen. From then on keys that it does not know go to 64 files by
 // digest; at the end each file is de-duplicated alone, in the same way, and the lines that are left are merged by their
@@ -96,7 +96,7 @@ class exact_dedup {
 
  private:
   struct window {
-    std::string out;                // encoded lines that are surely new
+    std::string out;                // encoded lines that are certainly new
     std::string bytes;              // of suspects: key, then its text if that differs
     std::vector<suspect> suspects;  // in input order
     std::vector<std::uint32_t> wrong;
@@ -109,24 +109,24 @@ class exact_dedup {
   };
   // What was split off: by digest, what the frozen table wrongly suspected, and lines that are decided already.
   struct split {
-    std::vector<spill_file> parts;
+    std::vector<spill_file> partitions;
     spill_file decided;
   };
 
   exact_dedup(dedup_settings settings, dedup_sink& sink, dedup_memory known, bool may_split);
   outcome<void> take_new(const dedup_entry& entry, std::uint64_t digest);
   void take_suspect(const dedup_entry& entry, std::uint32_t ordinal);
-  outcome<void> turn();
-  void check(window& of);
+  outcome<void> swap_windows();
+  void check(window& checked);
   outcome<void> settle();
-  outcome<void> settle_first(window& of);
-  outcome<void> settle_again(window& of);
-  outcome<std::optional<std::uint32_t>> decide(const window& of, std::size_t index);
+  outcome<void> settle_first(window& checked);
+  outcome<void> settle_again(window& checked);
+  outcome<std::optional<std::uint32_t>> decide(const window& checked, std::size_t index);
   outcome<void> freeze();
   outcome<void> write_counts();
   [[nodiscard]] std::uint64_t count_of(std::uint32_t ordinal) const;
   outcome<void> finish_split();
-  outcome<void> finish_part(std::size_t index, spill_file& survivors);
+  outcome<void> finish_partition(std::size_t index, spill_file& survivors);
 
   dedup_settings settings_;
   dedup_sink* sink_;

@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "cli/keys/line_ends.hpp"
-#include "cli/keys/share_out.hpp"
+#include "cli/keys/parallel_for.hpp"
 
 namespace bloomery::cli {
 namespace {
@@ -18,7 +18,7 @@ constexpr std::uint64_t first_window_bytes = std::uint64_t{4} << 20U;
 // More lines than this in a window would need more memory than their bytes.
 constexpr std::uint64_t least_line_bytes = 32;
 constexpr std::size_t shard_count = 32;
-constexpr unsigned shard_part_bits = 3;
+constexpr unsigned shard_partition_bits = 3;
 constexpr unsigned least_bin_shift = 20;
 constexpr std::size_t print_bytes = std::size_t{1} << 18U;
 
@@ -34,7 +34,7 @@ mapped_dedup::mapped_dedup(const mapped_files& input, const mapped_dedup_setting
   while (input.size() >> place_shift_ > dedup_table::max_ordinal) ++place_shift_;
   // Each thread has the pages of a bin in memory: next to small windows they must be small too.
   while (std::uint64_t{1} << bin_shift_ > settings_.window_bytes / 4 && bin_shift_ > least_bin_shift) --bin_shift_;
-  for (std::size_t i = 0; i < shard_count; ++i) shards_.push_back({dedup_table(shard_part_bits), {}, {}});
+  for (std::size_t i = 0; i < shard_count; ++i) shards_.push_back({dedup_table(shard_partition_bits), {}, {}});
   position_ = input.files().front().begin;
 }
 
@@ -42,19 +42,19 @@ mapped_dedup::~mapped_dedup() {
   if (printer_thread_.joinable()) printer_thread_.join();
 }
 
-outcome<bool> mapped_dedup::run(const teller& tell) {
+outcome<bool> mapped_dedup::run(const progress_callback& report_progress) {
   while (cut_window()) {
     const unsigned jobs = now_.used == 1 ? 1 : settings_.jobs;
-    share_out(now_.used, jobs, [&](std::size_t i, bool) { hash_chunk(i); });
-    share_out(shards_.size(), jobs, [&](std::size_t i, bool) { ask_shard(shards_[i]); });
+    parallel_for(now_.used, jobs, [&](std::size_t i, bool) { hash_chunk(i); });
+    parallel_for(shards_.size(), jobs, [&](std::size_t i, bool) { look_up_shard(shards_[i]); });
     if (table_bytes() > settings_.table_bytes) {
       if (auto printed = await_printer(); !printed) return failed(printed.error());
       return false;
     }
-    share_out(bin_of(place_of(position_)) + 1, jobs, [&](std::size_t i, bool) { check_bin(i); });
+    parallel_for(bin_of(place_of(position_)) + 1, jobs, [&](std::size_t i, bool) { check_bin(i); });
     decide_rest();
     if (auto printed = print_window(); !printed) return failed(printed.error());
-    tell(position_, lines_);
+    report_progress(position_, lines_);
   }
   if (auto printed = await_printer(); !printed) return failed(printed.error());
   return !line_too_long_;
@@ -82,9 +82,11 @@ bool mapped_dedup::cut_window() {
     chunk& next = now_.chunks[now_.used++];
     next.begin = position_;
     next.end = std::min(position_ + chunk_bytes, file.end);
-    const char* const stop = find_or_end(input_->at(next.end - 1), input_->at(file.end), settings_.terminator);
-    next.unterminated = stop == input_->at(file.end);
-    next.end = next.unterminated ? file.end : next.end + static_cast<std::uint64_t>(stop - input_->at(next.end - 1));
+    const char* const stop =
+        find_or_end(input_->bytes_at(next.end - 1), input_->bytes_at(file.end), settings_.terminator);
+    next.unterminated = stop == input_->bytes_at(file.end);
+    next.end =
+        next.unterminated ? file.end : next.end + static_cast<std::uint64_t>(stop - input_->bytes_at(next.end - 1));
     position_ = next.end;
     line_too_long_ |= next.end - next.begin > std::numeric_limits<std::uint32_t>::max();
   }
@@ -93,67 +95,67 @@ bool mapped_dedup::cut_window() {
 }
 
 void mapped_dedup::hash_chunk(std::size_t index) {
-  chunk& of = now_.chunks[index];
-  of.starts.clear();
+  chunk& target = now_.chunks[index];
+  target.starts.clear();
   std::vector<std::string_view> keys;
-  const char* const begin = input_->at(of.begin);
-  const char* const end = input_->at(of.end);
+  const char* const begin = input_->bytes_at(target.begin);
+  const char* const end = input_->bytes_at(target.end);
   const char* line = begin;
   const auto take = [&](const char* stop) {
-    of.starts.push_back(static_cast<std::uint32_t>(line - begin));
+    target.starts.push_back(static_cast<std::uint32_t>(line - begin));
     keys.emplace_back(line, static_cast<std::size_t>(stop - line));
     line = stop + 1;
   };
   for_each_end(begin, end, settings_.terminator, take);
-  if (of.unterminated) take(end);
-  of.repeats.assign(keys.size(), 0);
+  if (target.unterminated) take(end);
+  target.repeats.assign(keys.size(), 0);
   std::vector<std::uint64_t> digests(keys.size());
   settings_.hash.digests(keys, digests);
-  deal_out(hashed_[index], of, digests);
+  deal_out(hashed_[index], target, digests);
 }
 
-void mapped_dedup::deal_out(hashed& to, const chunk& of, std::span<const std::uint64_t> digests) const {
-  // Counted first, then put in place; behind that, ends have become those of the shards.
+void mapped_dedup::deal_out(hashed& to, const chunk& target, std::span<const std::uint64_t> digests) const {
+  // Counted first, then put in place; after that, the ends are those of the shards.
   to.shard_ends.assign(shards_.size() + 1, 0);
   for (const std::uint64_t digest : digests) ++to.shard_ends[shard_of(digest) + 1];
   for (std::size_t i = 1; i < to.shard_ends.size(); ++i) to.shard_ends[i] += to.shard_ends[i - 1];
   to.lines.resize(digests.size());
   for (std::uint32_t line = 0; line < digests.size(); ++line) {
-    to.lines[to.shard_ends[shard_of(digests[line])]++] = {digests[line], line, of.starts[line]};
+    to.lines[to.shard_ends[shard_of(digests[line])]++] = {digests[line], line, target.starts[line]};
   }
 }
 
-void mapped_dedup::ask_shard(shard& of) {
+void mapped_dedup::look_up_shard(shard& target) {
   constexpr std::size_t ahead = 16;
-  const auto index = static_cast<std::size_t>(&of - shards_.data());
+  const auto index = static_cast<std::size_t>(&target - shards_.data());
   std::vector<suspect> found;
   for (std::uint32_t c = 0; c < now_.used; ++c) {
     const hashed& from = hashed_[c];
-    const chunk& in = now_.chunks[c];
+    const chunk& owner = now_.chunks[c];
     const std::size_t begin = index == 0 ? 0 : from.shard_ends[index - 1];
     const auto lines = std::span(from.lines).subspan(begin, from.shard_ends[index] - begin);
-    for (const hashed_line& each : lines.first(std::min(ahead, lines.size()))) of.table.prefetch(each.digest);
+    for (const hashed_line& each : lines.first(std::min(ahead, lines.size()))) target.table.prefetch(each.digest);
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      if (i + ahead < lines.size()) of.table.prefetch(lines[i + ahead].digest);
-      const std::uint32_t other = of.table.claim(lines[i].digest, place_of(in.begin + lines[i].start));
+      if (i + ahead < lines.size()) target.table.prefetch(lines[i + ahead].digest);
+      const std::uint32_t other = target.table.claim(lines[i].digest, place_of(owner.begin + lines[i].start));
       if (other != dedup_table::nobody) found.push_back({c, lines[i].line, other});
     }
   }
-  sort_suspects(of, found);
+  sort_suspects(target, found);
 }
 
-void mapped_dedup::sort_suspects(shard& of, std::vector<suspect>& found) const {
+void mapped_dedup::sort_suspects(shard& target, std::vector<suspect>& found) const {
   const std::size_t bins = bin_of(place_of(position_)) + 1;
-  of.bin_begins.assign(bins + 2, 0);
-  for (const suspect& each : found) ++of.bin_begins[bin_of(each.place) + 2];
-  for (std::size_t i = 2; i < of.bin_begins.size(); ++i) of.bin_begins[i] += of.bin_begins[i - 1];
-  of.suspects.resize(found.size());
-  for (const suspect& each : found) of.suspects[of.bin_begins[bin_of(each.place) + 1]++] = each;
+  target.bin_begins.assign(bins + 2, 0);
+  for (const suspect& each : found) ++target.bin_begins[bin_of(each.place) + 2];
+  for (std::size_t i = 2; i < target.bin_begins.size(); ++i) target.bin_begins[i] += target.bin_begins[i - 1];
+  target.suspects.resize(found.size());
+  for (const suspect& each : found) target.suspects[target.bin_begins[bin_of(each.place) + 1]++] = each;
 }
 
 void mapped_dedup::prefetch_line(std::uint64_t position) const {
-  __builtin_prefetch(input_->at(position));
-  __builtin_prefetch(input_->at(position + 64));
+  __builtin_prefetch(input_->bytes_at(position));
+  __builtin_prefetch(input_->bytes_at(position + 64));
 }
 
 void mapped_dedup::check_bin(std::size_t bin) {
@@ -175,13 +177,13 @@ void mapped_dedup::check_bin(std::size_t bin) {
       }
       if (i + ahead < all.size()) {
         const suspect& later = all[i + ahead];
-        const chunk& in = now_.chunks[later.chunk];
+        const chunk& owner = now_.chunks[later.chunk];
         prefetch_line(std::uint64_t{later.place} << place_shift_);
-        prefetch_line(in.begin + in.starts[later.line]);
+        prefetch_line(owner.begin + owner.starts[later.line]);
       }
-      chunk& in = now_.chunks[all[i].chunk];
-      if (stands_at(all[i].place, key(in, all[i].line), in.begin + in.starts[all[i].line])) {
-        in.repeats[all[i].line] = 1;
+      chunk& owner = now_.chunks[all[i].chunk];
+      if (stands_at(all[i].place, key(owner, all[i].line), owner.begin + owner.starts[all[i].line])) {
+        owner.repeats[all[i].line] = 1;
       } else {
         wrong.push_back(all[i]);
       }
@@ -194,11 +196,11 @@ void mapped_dedup::check_bin(std::size_t bin) {
   wrong_.insert(wrong_.end(), wrong.begin(), wrong.end());
 }
 
-std::string_view mapped_dedup::key(const chunk& of, std::uint32_t line) const {
-  const std::uint64_t begin = of.begin + of.starts[line];
-  const bool last = line + 1 == of.starts.size();
-  const std::uint64_t end = last ? of.end : of.begin + of.starts[line + 1];
-  return {input_->at(begin), static_cast<std::size_t>(end - begin - (last && of.unterminated ? 0 : 1))};
+std::string_view mapped_dedup::key(const chunk& target, std::uint32_t line) const {
+  const std::uint64_t begin = target.begin + target.starts[line];
+  const bool last = line + 1 == target.starts.size();
+  const std::uint64_t end = last ? target.end : target.begin + target.starts[line + 1];
+  return {input_->bytes_at(begin), static_cast<std::size_t>(end - begin - (last && target.unterminated ? 0 : 1))};
 }
 
 bool mapped_dedup::stands_at(std::uint32_t place, std::string_view key, std::uint64_t position) const {
@@ -208,11 +210,11 @@ bool mapped_dedup::stands_at(std::uint32_t place, std::string_view key, std::uin
   for (std::uint64_t at = place_begin; at < place_end;) {
     const mapped_files::stretch& file = input_->file_of(at);
     at = std::max(at, file.begin);
-    const char* const file_end = input_->at(file.end);
-    const char* const last = input_->at(std::min(place_end, file.end));
+    const char* const file_end = input_->bytes_at(file.end);
+    const char* const last = input_->bytes_at(std::min(place_end, file.end));
     // From the terminator of the line before, or the beginning of the file, on.
     const char* line =
-        at == file.begin ? input_->at(at) : find_or_end(input_->at(at) - 1, last, settings_.terminator) + 1;
+        at == file.begin ? input_->bytes_at(at) : find_or_end(input_->bytes_at(at) - 1, last, settings_.terminator) + 1;
     for (; line < last; line = find_or_end(line, last, settings_.terminator) + 1) {
       const auto left = static_cast<std::size_t>(file_end - line);
       if (left < key.size() || std::memcmp(line, key.data(), key.size()) != 0) continue;
@@ -223,22 +225,22 @@ bool mapped_dedup::stands_at(std::uint32_t place, std::string_view key, std::uin
   return false;
 }
 
-// In order: what turns out to be new is known to what comes behind it.
+// In order: a line that turns out to be new is known to the lines after it.
 void mapped_dedup::decide_rest() {
   std::sort(wrong_.begin(), wrong_.end(), [](const suspect& a, const suspect& b) {
     return std::tuple(a.chunk, a.line) < std::tuple(b.chunk, b.line);
   });
   for (const suspect& each : wrong_) {
-    chunk& in = now_.chunks[each.chunk];
-    const std::uint64_t position = in.begin + in.starts[each.line];
-    const std::string_view text = key(in, each.line);
+    chunk& owner = now_.chunks[each.chunk];
+    const std::uint64_t position = owner.begin + owner.starts[each.line];
+    const std::string_view text = key(owner, each.line);
     const std::uint64_t digest = settings_.hash.digest(text.data(), text.size());
     dedup_table& table = shards_[shard_of(digest)].table;
     table.find(digest, [&](std::uint32_t place) {
-      in.repeats[each.line] = stands_at(place, text, position) ? 1 : 0;
-      return in.repeats[each.line] != 0;
+      owner.repeats[each.line] = stands_at(place, text, position) ? 1 : 0;
+      return owner.repeats[each.line] != 0;
     });
-    if (in.repeats[each.line] == 0) table.insert(digest, place_of(position));
+    if (owner.repeats[each.line] == 0) table.insert(digest, place_of(position));
   }
   wrong_.clear();
   now_.lines = 0;
@@ -273,7 +275,7 @@ outcome<void> mapped_dedup::print_window() {
       printer_thread_ = std::thread(print);
       return {};
     } catch (const std::system_error&) {
-      // The system gives no more threads: this one prints.
+      // No thread available: this one prints.
     }
   }
   print();
@@ -293,11 +295,11 @@ outcome<void> mapped_dedup::gather(std::string_view text) {
   return {};
 }
 
-outcome<void> mapped_dedup::print_lines(const window& of) {
+outcome<void> mapped_dedup::print_lines(const window& target) {
   gathered_.clear();
   gathered_.reserve(print_bytes);
-  for (std::size_t i = 0; i < of.used; ++i) {
-    const chunk& each = of.chunks[i];
+  for (std::size_t i = 0; i < target.used; ++i) {
+    const chunk& each = target.chunks[i];
     const std::size_t lines = print_ ? each.starts.size() : 0;
     for (std::size_t line = 0; line < lines; ++line) {
       if (each.repeats[line] != 0) continue;
@@ -305,7 +307,7 @@ outcome<void> mapped_dedup::print_lines(const window& of) {
       const std::uint32_t first = each.starts[line];
       while (line < lines && each.repeats[line] == 0) ++line;
       const std::uint64_t end = line == lines ? each.end - each.begin : each.starts[line];
-      const std::string_view text(input_->at(each.begin + first), static_cast<std::size_t>(end - first));
+      const std::string_view text(input_->bytes_at(each.begin + first), static_cast<std::size_t>(end - first));
       if (auto done = gather(text); !done) return done;
       if (line < lines || !each.unterminated) continue;
       if (auto done = gather({&settings_.terminator, 1}); !done) return done;

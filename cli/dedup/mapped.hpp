@@ -1,18 +1,18 @@
 // cli/dedup/mapped.hpp: first occurrences in files that can be mapped, on all processors.
 //
 //     mapped_dedup dedup(input, settings, print);
-//     auto fits = dedup.run(tell);                       // false: the table needs more memory than it may have
+//     auto fits = dedup.run(report_progress);            // false: the table needs more memory than it may have
 //
-// The same guarantee as exact_dedup (dedup_exact.hpp): a line is dropped only after it was compared, byte by byte, with
+// The same guarantee as exact_dedup (exact.hpp): a line is dropped only after it was compared, byte by byte, with
 // an earlier one. But nothing is copied to disk for that: the file is still there. What the table of digests remembers
-// of a key is where its line begins, in units of 32 bytes; whether it is the same line is asked of the file.
+// of a key is where its line begins, in units of 32 bytes; whether it is the same line is checked in the file.
 //
 // The input is taken window by window, and each window in four steps, the first three on all threads:
 //   hash     its lines are found and hashed, chunk by chunk, and dealt out to shards by digest
-//   ask      each shard asks its own table: a digest that is new proves a new key, others make suspects
+//   look up  each shard looks up its own table: a new digest proves a new key, others are suspects
 //   check    suspects are compared with the lines that they may repeat, sorted by where those are, so that the file is
 //            gone through once, from the front; what was suspected wrongly (one in a hundred thousand) is decided alone
-//   print    by a thread of its own, while the next window is hashed: all lines but the repeats, in order
+//   print    by a separate thread, while the next window is hashed: all lines but the repeats, in order
 //
 // Memory: 9 to 18 bytes for each different key, about 18 bytes for each line of a window, and the windows themselves.
 #pragma once
@@ -46,7 +46,7 @@ struct mapped_dedup_settings {
 class mapped_dedup {
  public:
   using printer = std::function<outcome<void>(std::string_view)>;
-  using teller = std::function<void(std::uint64_t bytes, std::uint64_t lines)>;
+  using progress_callback = std::function<void(std::uint64_t bytes, std::uint64_t lines)>;
 
   // Without a printer, lines are only counted.
   mapped_dedup(const mapped_files& input, const mapped_dedup_settings& settings, printer print);
@@ -55,7 +55,7 @@ class mapped_dedup {
   ~mapped_dedup();
 
   // False when it ended early for lack of memory; what was printed by then is the beginning of what is right.
-  outcome<bool> run(const teller& tell);
+  outcome<bool> run(const progress_callback& report_progress);
 
   [[nodiscard]] std::uint64_t lines() const { return lines_; }
   [[nodiscard]] std::uint64_t different() const { return lines_ - repeats_; }
@@ -101,18 +101,18 @@ class mapped_dedup {
   // False at the end of the input, or when a line is longer than a chunk can be.
   bool cut_window();
   void hash_chunk(std::size_t index);
-  void deal_out(hashed& to, const chunk& of, std::span<const std::uint64_t> digests) const;
-  void ask_shard(shard& of);
-  void sort_suspects(shard& of, std::vector<suspect>& found) const;
+  void deal_out(hashed& to, const chunk& target, std::span<const std::uint64_t> digests) const;
+  void look_up_shard(shard& target);
+  void sort_suspects(shard& target, std::vector<suspect>& found) const;
   void prefetch_line(std::uint64_t position) const;
   void check_bin(std::size_t bin);
   void decide_rest();
   outcome<void> print_window();
-  outcome<void> print_lines(const window& of);
+  outcome<void> print_lines(const window& target);
   outcome<void> gather(std::string_view text);
   outcome<void> await_printer();
 
-  [[nodiscard]] std::string_view key(const chunk& of, std::uint32_t line) const;
+  [[nodiscard]] std::string_view key(const chunk& target, std::uint32_t line) const;
   [[nodiscard]] std::uint32_t place_of(std::uint64_t position) const {
     return static_cast<std::uint32_t>(position >> place_shift_);
   }

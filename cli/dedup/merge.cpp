@@ -12,7 +12,7 @@ constexpr std::size_t merge_buffer_bytes = std::size_t{1} << 16U;
 
 }  // namespace
 
-outcome<void> append_spooled(spill_file& to, const dedup_entry& entry) {
+outcome<void> append_spilled(spill_file& to, const dedup_entry& entry) {
   std::string front;
   append_number(front, entry.sequence);
   append_number(front, entry.key.size());
@@ -38,9 +38,9 @@ void survivor_sink::encode(std::string& to, std::uint64_t sequence, std::uint64_
   to.append(text);
 }
 
-spooled_entries::spooled_entries(const spill_file& from) : reader_(from, batch_bytes) {}
+spilled_entries::spilled_entries(const spill_file& from) : reader_(from, batch_bytes) {}
 
-outcome<std::span<const dedup_entry>> spooled_entries::next() {
+outcome<std::span<const dedup_entry>> spilled_entries::next() {
   struct place {
     std::uint64_t sequence;
     std::size_t key_at;

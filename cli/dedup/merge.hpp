@@ -1,7 +1,7 @@
 // cli/dedup/merge.hpp: the files between the two halves of a de-duplication that did not fit into memory.
 //
-// Spooled entries wait to be looked at: sequence, key, and the text where it is not the key. Survivors are lines that
-// will be printed: sequence, count, text. Both are in input order in each file.
+// Spilled entries are still to be de-duplicated: sequence, key, and the text where it is not the key. Survivors are
+// lines that will be printed: sequence, count, text. Both are in input order in each file.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace bloomery::cli {
 
-outcome<void> append_spooled(spill_file& to, const dedup_entry& entry);
+outcome<void> append_spilled(spill_file& to, const dedup_entry& entry);
 outcome<void> append_survivor(spill_file& to, std::uint64_t sequence, std::uint64_t count, std::string_view text);
 
-// Entries of a spool, many at a time.
-class spooled_entries {
+// Entries of a spill file, many at a time.
+class spilled_entries {
  public:
-  explicit spooled_entries(const spill_file& from);
+  explicit spilled_entries(const spill_file& from);
   // Valid until the next call; empty at the end.
   outcome<std::span<const dedup_entry>> next();
 
@@ -29,7 +29,7 @@ class spooled_entries {
   std::vector<dedup_entry> entries_;
 };
 
-// Lines that survive one part.
+// Lines that survive one partition.
 class survivor_sink final : public dedup_sink {
  public:
   explicit survivor_sink(spill_file& to) : to_(&to) {}

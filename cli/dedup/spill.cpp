@@ -28,8 +28,8 @@ int open_nameless(const std::string& folder) {
 
 }  // namespace
 
-std::string spill_folder(const options& given) {
-  if (given.has(flag::temp_dir)) return std::string(given.text(flag::temp_dir));
+std::string spill_folder(const options& opts) {
+  if (opts.has(flag::temp_dir)) return std::string(opts.text(flag::temp_dir));
   const char* const set = std::getenv("TMPDIR");
   return set != nullptr && *set != '\0' ? set : "/tmp";
 }

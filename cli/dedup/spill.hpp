@@ -1,10 +1,10 @@
-// cli/dedup/spill.hpp: files for what does not stay in memory.
+// cli/dedup/spill.hpp: files for data that does not fit into memory.
 //
 // A spill has no name: it is made without one where the system can, else unlinked right after it is opened. Whatever
-// ends the program, kill -9 too, leaves nothing behind. It lies in the folder of --temp-dir, TMPDIR or /tmp.
+// ends the program, kill -9 too, leaves nothing on disk. It is in the folder of --temp-dir, TMPDIR or /tmp.
 //
 //     auto file = spill_file::make(folder);
-//     file->append(bytes);  file->flush();             // behind what is there; small pieces are gathered
+//     file->append(bytes);  file->flush();             // at the end; small pieces are buffered
 //     file->read(offset, span);                         // what has been flushed
 //
 // Numbers in spills are varints: 7 bits a byte, the lowest first.
@@ -23,9 +23,9 @@
 namespace bloomery::cli {
 
 // The folder in which spills are made.
-std::string spill_folder(const options& given);
+std::string spill_folder(const options& opts);
 
-// All of the bytes, or all up to the end of the file, at an offset: calls that are interrupted or move a part only are
+// All of the bytes, or all up to the end of the file, at an offset: calls that are interrupted or transfer less are
 // continued. What the system refuses leaves its errno.
 bool write_at(int descriptor, std::string_view bytes, std::uint64_t offset);
 std::optional<std::size_t> read_at(int descriptor, std::span<char> to, std::uint64_t offset);
@@ -33,7 +33,7 @@ std::optional<std::size_t> read_at(int descriptor, std::span<char> to, std::uint
 class spill_file {
  public:
   static outcome<spill_file> make(const std::string& folder);
-  // The `size` bytes from `start` on of a file that has a name, and room behind them. The descriptor is owned.
+  // The `size` bytes from `start` on of a file that has a name, and space after them. The descriptor is owned.
   static spill_file named(int descriptor, std::string name, std::uint64_t start, std::uint64_t size);
   spill_file() = default;
   spill_file(spill_file&& other) noexcept;
@@ -94,7 +94,7 @@ inline void append_number(std::string& to, std::uint64_t number) {
   }
   to.push_back(static_cast<char>(number));
 }
-// Takes a number from the front; false when it is not whole.
+// Takes a number from the front; false when it is incomplete.
 inline bool take_number(std::string_view& from, std::uint64_t& number) {
   number = 0;
   for (std::size_t i = 0; i < from.size() && i < max_number_bytes; ++i) {

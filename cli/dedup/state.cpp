@@ -112,7 +112,7 @@ outcome<dedup_state> dedup_state::open(const std::string& path) {
   if (auto locked = state.lock(); !locked) return failed(locked.error());
   struct stat status {};
   if (fstat(descriptor, &status) != 0) return fail_file(path, fmt::format("cannot open: {}", std::strerror(errno)));
-  // One that was made and left at once is as good as none.
+  // An empty file, created and not written, counts as none.
   state.is_new_ = missing && status.st_size == 0;
   if (status.st_size == 0) {
     state.was_empty_ = true;
@@ -135,11 +135,11 @@ outcome<void> dedup_state::lock() {
   }
   // One that had no name any more when it was locked was that of a first run which failed.
   if (locked == 0 && fstat(descriptor_, &status) == 0 && status.st_nlink != 0) return {};
-  is_new_ = false;  // whoever has the lock takes care of it
+  is_new_ = false;  // the holder of the lock handles it
   return fail_file(path_, "is being used by another dedup: try again when that is done");
 }
 
-// In one call, so that whoever is interrupted leaves a whole state or nothing.
+// In one call, so that an interrupted run leaves a complete state or nothing.
 outcome<void> dedup_state::begin() {
   const commit_record first{.generation = 1, .data_hash = XXH3_64bits(nullptr, 0)};
   std::string front(static_cast<std::size_t>(data_at), '\0');
@@ -174,7 +174,7 @@ outcome<void> dedup_state::read_front() {
       last_ = {load64(record), load64(record + 8), load64(record + 16), load64(record + 24)};
     }
   }
-  if (last_.generation == 0) return fail_file(path_, "is damaged: neither of its commit records is whole");
+  if (last_.generation == 0) return fail_file(path_, "is damaged: neither of its commit records is intact");
   if (static_cast<std::uint64_t>(status.st_size) < data_at ||
       last_.data_bytes > static_cast<std::uint64_t>(status.st_size) - data_at) {
     return fail_file(path_, fmt::format("is cut short: it should have {} bytes and has {}", data_at + last_.data_bytes,
@@ -205,7 +205,7 @@ outcome<dedup_memory> dedup_state::load(const hasher& hash) {
     known.store.adopt(offset);
   }
   if (known.store.size() != last_.keys) {
-    return fail_file(path_, fmt::format("is damaged: it holds {} lines and says {}", known.store.size(), last_.keys));
+    return fail_file(path_, fmt::format("is damaged: it holds {} lines instead of {}", known.store.size(), last_.keys));
   }
   return known;
 }

@@ -5,11 +5,11 @@
 //     ... append to known->store ...
 //     state->commit(store);                             // now it is remembered
 //
-// The file holds the keys themselves, as dedup_store writes them, so that the guarantee holds across runs. A run appends
-// behind what is there and then writes one of two small commit records, in turn: whoever is interrupted, at any moment,
-// leaves the state as the last commit left it. What lies behind the committed bytes is ignored and overwritten. The keys
-// are on the disk before the record is written, so that a record never counts for keys that are not there. A run that
-// fails cuts off what it appended, and takes its commit record back if that was all that failed.
+// The file holds the keys themselves, as dedup_store writes them, so that the guarantee holds across runs. A run
+// appends at the end and then writes one of two small commit records, alternating: a run that is interrupted, at any
+// moment, leaves the state as the last commit left it. Bytes after the committed ones are ignored and overwritten. The
+// keys are on the disk before the record is written, so that a record never counts for keys that are not there. A run
+// that fails cuts off what it appended, and takes its commit record back if that was all that failed.
 //
 //   bytes     what                                          all numbers little-endian
 //   0..7      "BLMYDUP" and a NUL

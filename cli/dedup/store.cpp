@@ -74,12 +74,12 @@ void dedup_store::adopt(std::uint64_t offset) {
   ++size_;
 }
 
-void dedup_store::locate(suspect& of) const {
-  const std::size_t group = of.ordinal / group_records;
+void dedup_store::locate(suspect& source) const {
+  const std::size_t group = source.ordinal / group_records;
   const std::uint64_t end = group + 1 < groups_.size() ? groups_[group + 1] : file_.size_bytes();
-  of.group_at = groups_[group];
-  of.group_bytes =
-      end - of.group_at > max_group_bytes ? unchecked_group : static_cast<std::uint32_t>(end - of.group_at);
+  source.group_at = groups_[group];
+  source.group_bytes =
+      end - source.group_at > max_group_bytes ? unchecked_group : static_cast<std::uint32_t>(end - source.group_at);
 }
 
 outcome<bool> dedup_store::holds(std::uint32_t ordinal, std::string_view key) {
@@ -129,7 +129,7 @@ outcome<bool> dedup_store::holds(std::uint32_t ordinal, std::string_view key) {
   return true;
 }
 
-stored_entries::stored_entries(const dedup_store& of) : reader_(of.file(), piece_bytes) {}
+stored_entries::stored_entries(const dedup_store& source) : reader_(source.file(), piece_bytes) {}
 
 outcome<std::optional<dedup_entry>> stored_entries::next() {
   if (reader_.at_end()) return std::optional<dedup_entry>{};
@@ -164,7 +164,7 @@ outcome<std::vector<std::uint32_t>> refuted(const spill_file& file, bool with_te
   constexpr std::size_t buffer_bytes = 2 * piece_bytes;
   const auto buffer = order.empty() ? nullptr : std::make_unique_for_overwrite<char[]>(buffer_bytes);
   for (std::size_t first = 0; first < order.size();) {
-    // As many groups as lie close together and fit.
+    // As many groups as are close together and fit.
     const std::uint64_t begin = suspects[order[first].index].group_at;
     std::uint64_t end = begin;
     std::size_t last = first;

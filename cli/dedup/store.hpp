@@ -1,8 +1,8 @@
 // cli/dedup/store.hpp: the bytes of all different keys, on disk, in the order in which they came.
 //
 // What a table of digests suspects is proven here. Keys are appended and get ordinals 0, 1, 2...; in memory stays where
-// every sixteenth begins, half a byte a key. Suspicions are checked many at a time, in the order of the file: where they
-// lie close together the file is read through in large pieces, where they do not, each is read alone.
+// every sixteenth begins, half a byte a key. Suspicions are checked many at a time, in the order of the file: where
+// they are close together the file is read through in large pieces, where they do not, each is read alone.
 //
 //     auto ordinal = store.append(entry);
 //     store.flush();
@@ -54,8 +54,8 @@ class dedup_store {
   [[nodiscard]] spill_file& file() { return file_; }
   [[nodiscard]] bool has_texts() const { return with_texts_; }
 
-  // Fills in where the group of its ordinal lies. All of it must have been flushed.
-  void locate(suspect& of) const;
+  // Fills in the position of the group of its ordinal. All of it must have been flushed.
+  void locate(suspect& source) const;
   // Whether the key stored as `ordinal` is this one. Keys of any length, a piece at a time.
   outcome<bool> holds(std::uint32_t ordinal, std::string_view key);
 
@@ -73,7 +73,7 @@ class dedup_store {
 // One after the other, all that a store with texts holds.
 class stored_entries {
  public:
-  explicit stored_entries(const dedup_store& of);
+  explicit stored_entries(const dedup_store& source);
   // Valid until the next call; none at the end.
   outcome<std::optional<dedup_entry>> next();
 

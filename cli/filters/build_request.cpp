@@ -33,10 +33,10 @@ constexpr std::string_view default_hash = "xxh3";
 constexpr std::string_view default_keyed_hash = "siphash13";
 constexpr std::string_view integer_hash = "identity";
 
-outcome<hasher> chosen_hash(const options& given, const kind_info& kind) {
-  const bool has_secret = given.has(flag::key_file);
+outcome<hasher> chosen_hash(const options& opts, const kind_info& kind) {
+  const bool has_secret = opts.has(flag::key_file);
   const std::string_view fallback = kind.integer_keys ? integer_hash : (has_secret ? default_keyed_hash : default_hash);
-  const std::string_view name = given.text(flag::hash, fallback);
+  const std::string_view name = opts.text(flag::hash, fallback);
   const hash_info* info = find_hash(name);
   if (info == nullptr) return fail_parameter(make_error(errc::unknown_hash, name));
   std::vector<std::byte> secret;
@@ -45,119 +45,118 @@ outcome<hasher> chosen_hash(const options& given, const kind_info& kind) {
       return fail_usage(
           fmt::format("hash {} needs a secret key of {} bytes: give it with --key-file", name, info->key_bytes));
     }
-    if (given.has(flag::seed))
+    if (opts.has(flag::seed))
       return fail_usage(fmt::format("hash {} takes a secret key and no seed: leave --seed out", name));
-    auto read = read_secret(std::string(given.text(flag::key_file)), info->key_bytes);
+    auto read = read_secret(std::string(opts.text(flag::key_file)), info->key_bytes);
     if (!read) return failed(read.error());
     secret = std::move(*read);
   } else if (has_secret) {
     return fail_usage(fmt::format("hash {} takes no secret key: use siphash13, siphash24 or highwayhash64", name));
   }
-  auto made = hasher::make(name, given.count(flag::seed).value_or(0), secret);
+  auto made = hasher::make(name, opts.count(flag::seed).value_or(0), secret);
   if (!made) return fail_parameter(made.error());
   return *made;
 }
 
 }  // namespace
 
-outcome<build_request> build_request::from_format(const options& given, const formats::format& form) {
+outcome<build_request> build_request::from_format(const options& opts, const formats::format& format) {
   constexpr std::array own = {flag::kind,        flag::layout, flag::mode, flag::growth,   flag::window,
                               flag::generations, flag::hash,   flag::seed, flag::key_file, flag::exclude};
   for (const flag_row& row : flag_table()) {
-    if ((row.verbs & on_build) == 0 || !given.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end() ||
-        takes(form, row.name)) {
+    if ((row.verbs & on_build) == 0 || !opts.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end() ||
+        takes(format, row.name)) {
       continue;
     }
-    return fail_usage(fmt::format("format {} has a kind and a hash of its own: leave --{} out", form.name, row.name));
+    return fail_usage(fmt::format("format {} has a kind and a hash of its own: leave --{} out", format.name, row.name));
   }
-  if (given.has(flag::shards)) {
-    return fail_usage(fmt::format("a filter in shards is of format native, not {}: leave --shards out", form.name));
+  if (opts.has(flag::shards)) {
+    return fail_usage(fmt::format("a filter in shards is of format native, not {}: leave --shards out", format.name));
   }
-  if (form.make == nullptr) return fail_usage(fmt::format("files in format {} can be read, not built", form.name));
-  auto taken = format_options_of(given);
+  if (format.make == nullptr) return fail_usage(fmt::format("files in format {} can be read, not built", format.name));
+  auto taken = format_options_of(opts);
   if (!taken) return failed(taken.error());
-  taken->kind = given.text(flag::kind);
-  taken->seed = given.text(flag::seed);
+  taken->kind = opts.text(flag::kind);
+  taken->seed = opts.text(flag::seed);
   build_request request;
-  request.form_ = &form;
-  request.form_options_ = *taken;
-  request.kind_ = form.kind_of == nullptr ? form.kind : form.kind_of(*taken);
-  request.mode_ = given.text(flag::mode);
-  request.growth_ = given.count(flag::growth);
-  const auto spec = form.hash(*taken);
+  request.format_ = &format;
+  request.format_options_ = *taken;
+  request.kind_ = format.kind_of == nullptr ? format.kind : format.kind_of(*taken);
+  request.mode_ = opts.text(flag::mode);
+  request.growth_ = opts.count(flag::growth);
+  const auto spec = format.hash(*taken);
   if (!spec) return fail_parameter(spec.error());
   const auto hash = hasher::make(*spec);
   if (!hash) return fail_parameter(hash.error());
   request.hash_ = *hash;
-  if (auto sizes = request.take_sizes(given); !sizes) return failed(sizes.error());
+  if (auto sizes = request.take_sizes(opts); !sizes) return failed(sizes.error());
   if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
   return request;
 }
 
-outcome<void> build_request::take_sizes(const options& given) {
-  if (given.has(flag::fpr) && given.has(flag::bits_per_key)) {
+outcome<void> build_request::take_sizes(const options& opts) {
+  if (opts.has(flag::fpr) && opts.has(flag::bits_per_key)) {
     return fail_usage("-p and --bits-per-key contradict each other: give one");
   }
-  keys_ = given.count(flag::capacity);
-  fpr_ = given.real(flag::fpr);
-  bits_per_key_ = given.real(flag::bits_per_key);
-  ceiling_bytes_ = given.count(flag::memory);
-  headroom_ = given.real(flag::headroom).value_or(0);
-  if (const auto hashes = given.count(flag::hashes)) {
+  keys_ = opts.count(flag::capacity);
+  fpr_ = opts.real(flag::fpr);
+  bits_per_key_ = opts.real(flag::bits_per_key);
+  ceiling_bytes_ = opts.count(flag::memory);
+  headroom_ = opts.real(flag::headroom).value_or(0);
+  if (const auto hashes = opts.count(flag::hashes)) {
     hashes_ = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
   }
   return {};
 }
 
-outcome<build_request> build_request::from(const options& given) {
-  const formats::format& form = output_format(given);
-  if (!form.is_native()) return from_format(given, form);
-  if (auto fitting = check_parameters(given, form); !fitting) return failed(fitting.error());
+outcome<build_request> build_request::from(const options& opts) {
+  const formats::format& format = output_format(opts);
+  if (!format.is_native()) return from_format(opts, format);
+  if (auto fitting = check_parameters(opts, format); !fitting) return failed(fitting.error());
   build_request request;
-  const std::string_view kind = given.text(flag::kind, default_kind);
+  const std::string_view kind = opts.text(flag::kind, default_kind);
   request.kind_ = find_kind(kind);
   if (request.kind_ == nullptr) return fail_parameter(make_error(errc::unknown_kind, kind));
   // A layout belongs to the usual kind.
-  if (!given.has(flag::kind) && !given.has(flag::layout)) request.compact_ = find_kind(compact_kind);
-  if (request.kind_->integer_keys && !given.has(flag::u64)) {
+  if (!opts.has(flag::kind) && !opts.has(flag::layout)) request.compact_ = find_kind(compact_kind);
+  if (request.kind_->integer_keys && !opts.has(flag::u64)) {
     return fail_usage(fmt::format("kind {} holds integers: give --u64", kind));
   }
-  if (request.kind_->exact && (given.has(flag::memory) || given.has(flag::bits_per_key) || given.has(flag::fpr))) {
+  if (request.kind_->exact && (opts.has(flag::memory) || opts.has(flag::bits_per_key) || opts.has(flag::fpr))) {
     return fail_usage(
         fmt::format("kind {} is exact and as large as its keys: leave -p, --bits-per-key and --mem out", kind));
   }
-  if (request.kind_->grows && (given.has(flag::memory) || given.has(flag::bits_per_key))) {
+  if (request.kind_->grows && (opts.has(flag::memory) || opts.has(flag::bits_per_key))) {
     return fail_usage(fmt::format("kind {} grows with its keys: leave --mem and --bits-per-key out", kind));
   }
-  if (auto fits = check_exclude(given, *request.kind_); !fits) return failed(fits.error());
-  if (request.kind_->is_static && given.has(flag::headroom)) {
-    return fail_usage(
-        fmt::format("kind {} is built from all of its keys and takes no more: leave --headroom out", kind));
+  if (auto fits = check_exclude(opts, *request.kind_); !fits) return failed(fits.error());
+  if (request.kind_->is_static && opts.has(flag::headroom)) {
+    return fail_usage(fmt::format("kind {} is static and takes no keys later: leave --headroom out", kind));
   }
-  if (given.has(flag::mode) && request.kind_->modes.empty()) {
+  if (opts.has(flag::mode) && request.kind_->modes.empty()) {
     return fail_usage(fmt::format("kind {} has no modes: leave --mode out", kind));
   }
-  if (given.has(flag::growth) && !request.kind_->growth_factor) {
+  if (opts.has(flag::growth) && !request.kind_->growth_factor) {
     return fail_usage(fmt::format("kind {} has no growth factor: leave --growth out", kind));
   }
   const std::string_view fixed_mode = request.kind_->fixed_mode;
-  if (!fixed_mode.empty() && given.text(flag::mode) == fixed_mode && !given.has(flag::capacity)) {
+  if (!fixed_mode.empty() && opts.text(flag::mode) == fixed_mode && !opts.has(flag::capacity)) {
     return fail_usage(
         fmt::format("mode {} takes as many keys as it is made for: give their number with -n", fixed_mode));
   }
-  if (auto sizes = request.take_sizes(given); !sizes) return failed(sizes.error());
-  auto hash = chosen_hash(given, *request.kind_);
+  if (auto sizes = request.take_sizes(opts); !sizes) return failed(sizes.error());
+  auto hash = chosen_hash(opts, *request.kind_);
   if (!hash) return failed(hash.error());
   request.hash_ = *hash;
-  request.layout_ = given.text(flag::layout);
-  request.mode_ = given.text(flag::mode);
-  request.growth_ = given.count(flag::growth);
-  request.shards_ = shards_wanted(given);
-  request.threads_ = jobs_of(given);
-  request.packs_ = given.text(flag::compress, "none") != "none";
-  if (auto taken = request.take_window(given); !taken) return failed(taken.error());
-  // What can never be had is refused before any input is read. What one key cannot have, more cannot; but the bits of one
-  // key may be fewer than the least filter has.
+  request.layout_ = opts.text(flag::layout);
+  request.mode_ = opts.text(flag::mode);
+  request.growth_ = opts.count(flag::growth);
+  request.shards_ = shards_wanted(opts);
+  request.threads_ = jobs_of(opts);
+  request.packs_ = opts.text(flag::compress, "none") != "none";
+  if (auto taken = request.take_window(opts); !taken) return failed(taken.error());
+  // Impossible sizes are refused before any input is read. What is impossible for one key is so for more; but the bits
+  // of one key may be fewer than the least filter has.
   if (request.bits_per_key_ && !request.keys_) {
     constexpr std::uint64_t many_keys = 1'000'000;
     const auto params = request.params_for(many_keys, {});
@@ -169,25 +168,25 @@ outcome<build_request> build_request::from(const options& given) {
   return request;
 }
 
-outcome<void> build_request::check_exclude(const options& given, const kind_info& kind) {
-  if (given.has(flag::exclude) && !kind.excludes) {
+outcome<void> build_request::check_exclude(const options& opts, const kind_info& kind) {
+  if (opts.has(flag::exclude) && !kind.excludes) {
     return fail_usage(fmt::format("kind {} cannot exclude keys: leave --exclude out, or use --kind {}", kind.name,
                                   kinds_that(&kind_entry::excludes)));
   }
-  if (kind.excludes && !given.has(flag::exclude)) {
+  if (kind.excludes && !opts.has(flag::exclude)) {
     return fail_usage(fmt::format(
-        "kind {} is built from keys to include and keys to exclude: give these with --exclude FILE", kind.name));
+        "kind {} is built from keys to include and keys to exclude: give the latter with --exclude FILE", kind.name));
   }
   return {};
 }
 
-outcome<void> build_request::take_window(const options& given) {
-  if (!given.has(flag::window) && !given.has(flag::generations)) return {};
+outcome<void> build_request::take_window(const options& opts) {
+  if (!opts.has(flag::window) && !opts.has(flag::generations)) return {};
   if (!kind_->expires) {
-    return fail_usage(fmt::format("kind {} forgets nothing: leave --{} out, or use --kind window", kind_->name,
-                                  given.has(flag::window) ? "window" : "generations"));
+    return fail_usage(fmt::format("keys of kind {} do not expire: leave --{} out, or use --kind window", kind_->name,
+                                  opts.has(flag::window) ? "window" : "generations"));
   }
-  if (const auto generations = given.count(flag::generations)) {
+  if (const auto generations = opts.count(flag::generations)) {
     if (!layout_.empty() && layout_ != kind_->generations_layout) {
       return fail_usage(
           fmt::format("--generations is for layout {} and not for {}: give one", kind_->generations_layout, layout_));
@@ -198,8 +197,8 @@ outcome<void> build_request::take_window(const options& given) {
     }
     layout_ = fmt::format("{}{}", kind_->generations_layout, *generations);
   }
-  const std::string_view text = given.text(flag::window);
-  if (!given.has(flag::window)) return {};
+  const std::string_view text = opts.text(flag::window);
+  if (!opts.has(flag::window)) return {};
   const bool timed = looks_like_duration(text);
   const auto value = timed ? parse_duration(text) : parse_count(text);
   if (!value) return fail_usage(fmt::format("--window: {}", value.error().text));
@@ -215,9 +214,9 @@ outcome<void> build_request::take_window(const options& given) {
   return {};
 }
 
-unsigned build_request::widest_bits() const {
-  if (form_ != nullptr) {
-    const auto plan = form_->plan({.keys = std::uint64_t{1} << 20U}, form_options_);
+unsigned build_request::max_digest_bits() const {
+  if (format_ != nullptr) {
+    const auto plan = format_->plan({.keys = std::uint64_t{1} << 20U}, format_options_);
     return plan ? plan->digest_bits : 64;
   }
   constexpr std::uint64_t most_keys_in_memory = std::uint64_t{1} << 36U;
@@ -240,8 +239,8 @@ outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
   std::string text = fmt::format("{} keys take {} and --mem allows {}", with_commas(*sized.params.keys),
                                  exact_size(sized.plan.memory_bytes), exact_size(*ceiling_bytes_));
   const filter_params fitting{.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_};
-  const auto best = form_ != nullptr ? form_->plan(fitting, form_options_)
-                                     : plan_kind(*sized.kind, part_of(fitting).sizes(), layout_);
+  const auto best = format_ != nullptr ? format_->plan(fitting, format_options_)
+                                       : plan_kind(*sized.kind, params_per_shard(fitting).sizes(), layout_);
   if (best && best->fpr <= useless_fpr) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
   return fail_text(std::move(text));
 }
@@ -251,14 +250,14 @@ outcome<void> build_request::check_useful(std::uint64_t keys, double fpr, std::u
   std::string text = fmt::format("{} in {} would have a false-positive rate of {}", number_of(keys, "key"),
                                  exact_size(size_bytes), percent(fpr));
   const filter_params useful{.keys = keys, .fpr = default_fpr};
-  const auto plan =
-      form_ != nullptr ? form_->plan(useful, form_options_) : plan_kind(*kind_, part_of(useful).sizes(), layout_);
+  const auto plan = format_ != nullptr ? format_->plan(useful, format_options_)
+                                       : plan_kind(*kind_, params_per_shard(useful).sizes(), layout_);
   if (plan && memory_decides()) {
     text.append(fmt::format(": give --mem {} for {}", plan->memory_bytes * std::max(shards_, 1U), percent(plan->fpr)));
   } else if (plan) {
     text.append(fmt::format(": give --bits-per-key {:.3g} for {}", plan->bits_per_key, percent(plan->fpr)));
   }
-  return fail_text(text.append(", or -p if such a rate will do"));
+  return fail_text(text.append(", or -p to accept such an FPR"));
 }
 
 outcome<filter_params> build_request::params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
@@ -285,7 +284,7 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
     params.memory_bytes = std::min(*ceiling_bytes_, room_bytes.value_or(*ceiling_bytes_));
   } else if (fpr_) {
     params.fpr = fpr_;
-  } else if (!bits_per_key_ && form_ == nullptr) {  // a format has a rate of its own
+  } else if (!bits_per_key_ && format_ == nullptr) {  // a format has its own default FPR
     params.fpr = default_fpr;
   }
   return params;
@@ -293,7 +292,7 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
 
 std::optional<build_request::sized_kind> build_request::chosen_packed(const filter_params& params) const {
   const kind_info* kind = compact_ != nullptr ? compact_ : kind_;
-  if (!packs_ || form_ != nullptr || !kind->packs || hashes_ || !params.fpr) return {};
+  if (!packs_ || format_ != nullptr || !kind->packs || hashes_ || !params.fpr) return {};
   sized_kind packed{kind, params, {}};
   packed.params.hashes = sizing::packed_hashes(*params.fpr);
   const auto plan = plan_kind(*kind, packed.params.sizes());
@@ -304,12 +303,13 @@ std::optional<build_request::sized_kind> build_request::chosen_packed(const filt
 
 outcome<build_request::sized_kind> build_request::chosen(const filter_params& params) const {
   if (auto packed = chosen_packed(params)) return *packed;
-  const auto usual = form_ != nullptr ? form_->plan(params, form_options_) : plan_kind(*kind_, params.sizes(), layout_);
+  const auto usual =
+      format_ != nullptr ? format_->plan(params, format_options_) : plan_kind(*kind_, params.sizes(), layout_);
   if (compact_ != nullptr) {
     const auto compact = plan_kind(*compact_, params.sizes());
     if (compact && !usual) return sized_kind{compact_, params, *compact};
     if (compact && usual && usual->fpr > 0) {
-      // Both at the same rate, whatever they are sized by.
+      // Both at the same FPR, whatever they are sized by.
       const auto same = plan_kind(*compact_, {.keys = params.keys, .fpr = usual->fpr, .hashes = params.hashes});
       const bool too_large = same && usual->bits > same->bits + usual_bits &&
                              static_cast<double>(usual->bits) > static_cast<double>(same->bits) * usual_share;
@@ -319,17 +319,17 @@ outcome<build_request::sized_kind> build_request::chosen(const filter_params& pa
     }
   }
   if (!usual && usual.error().code == errc::not_enough_hash_bits && params.memory_bytes) {
-    // The memory would do for a better rate than digests have bits for: it is a ceiling, so take less.
+    // The memory allows a lower FPR than the digests have bits for: it is a ceiling, so use less.
     filter_params less = params;
     less.memory_bytes.reset();
-    less.fpr = std::exp2(sizing::hash_bits_needed(*params.keys, 1.0) + 2.0 - 64.0);  // a size may give a better one
+    less.fpr = std::exp2(sizing::hash_bits_needed(*params.keys, 1.0) + 2.0 - 64.0);  // a size may yield a lower one
     return chosen(less);
   }
   if (!usual) return fail_parameter(usual.error());
   return sized_kind{kind_, params, *usual};
 }
 
-filter_params build_request::part_of(const filter_params& params) const {
+filter_params build_request::params_per_shard(const filter_params& params) const {
   return shards_ == 0 ? params : shard_params(params, shards_);
 }
 
@@ -346,7 +346,7 @@ outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std:
   auto sized = chosen(*params);
   if (!sized) return sized;
   if (shards_ != 0) {
-    const auto one = plan_kind(*sized->kind, part_of(sized->params).sizes(), layout_);
+    const auto one = plan_kind(*sized->kind, params_per_shard(sized->params).sizes(), layout_);
     if (!one) return fail_parameter(one.error());
     sized->plan.memory_bytes = one->memory_bytes * shards_;
     sized->plan.fpr = one->fpr;
@@ -370,7 +370,8 @@ outcome<build_request::sized_kind> build_request::sized_usefully(std::uint64_t k
 outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
   const auto size = sized_usefully(keys, room_bytes);
   if (!size) return failed(size.error());
-  auto filter = form_ != nullptr ? form_->make(size->params, form_options_) : make_from(*size->kind, size->params);
+  auto filter =
+      format_ != nullptr ? format_->make(size->params, format_options_) : make_from(*size->kind, size->params);
   if (!filter) return fail_parameter(filter.error());
   return std::move(*filter);
 }
@@ -404,7 +405,7 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
     return fail_parameter(why);
   }
   if (ceiling_bytes_) {
-    // Some sets of keys take a little more than the plan says.
+    // Some sets of keys take a little more than planned.
     const auto made = filter->stats();
     if (!made) return fail_parameter(made.error());
     size->plan.memory_bytes = made->memory_bytes;
@@ -426,14 +427,14 @@ std::optional<double> build_request::fpr_for(std::uint64_t keys) const {
 }
 
 outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const {
-  if (form_ != nullptr) return fail_text(fmt::format("format {} cannot be folded", form_->name));
+  if (format_ != nullptr) return fail_text(fmt::format("format {} cannot be folded", format_->name));
   constexpr std::uint64_t block_bits = 512;
   // Divisible by every number up to 16: between two sizes that it folds to there are a few percent.
   constexpr std::uint64_t steps = 720'720;
   const double fpr = fpr_.value_or(default_fpr);
   const unsigned pieces = std::max(shards_, 1U);
   const std::uint64_t blocks = room_bytes * 8 / block_bits / pieces;
-  // The number of hash functions stays what it is when a filter is folded, so it is that of the rate.
+  // The number of hash functions stays what it is when a filter is folded, so it is the best for the FPR.
   const auto usual = plan_kind(*kind_, {.keys = 1'000'000, .fpr = fpr, .hashes = hashes_}, layout_);
   if (!usual) return fail_parameter(usual.error());
   filter_params params{.fpr = fpr,
@@ -452,9 +453,9 @@ outcome<any_filter> build_request::folded(any_filter filter, std::uint64_t keys)
   const auto wanted = params_for(keys, {});
   if (!wanted) return failed(wanted.error());
   // Of the fullest shard there may be, where there are shards.
-  const std::uint64_t keys_wanted = *part_of(*wanted).keys * std::max(shards_, 1U);
+  const std::uint64_t keys_wanted = *params_per_shard(*wanted).keys * std::max(shards_, 1U);
   const std::uint64_t capacity = filter.shape().capacity_keys;
-  // The capacity is all but proportional to the size; the last steps are tried out.
+  // The capacity is nearly proportional to the size; the last steps are tried.
   for (std::uint64_t factor = capacity / std::max<std::uint64_t>(1, keys_wanted) + 1; factor > 1; --factor) {
     auto smaller = filter.fold(factor);
     if (smaller && smaller->shape().capacity_keys >= keys_wanted) return std::move(*smaller);

@@ -1,11 +1,11 @@
-// cli/filters/build_request.hpp: what kind of filter is asked for, and its size once the number of keys is known.
+// cli/filters/build_request.hpp: the kind of filter requested, and its size once the number of keys is known.
 //
-//     auto request = build_request::from(given);
-//     auto filter = request->make(keys);          // refused when it cannot be had in the memory there is, or in --mem
+//     auto request = build_request::from(opts);
+//     auto filter = request->make(keys);          // refused if it exceeds the available memory, or --mem
 //
 // Without --kind the plan decides, when the number of keys is known: kind blocked, which touches one cache line a key,
 // unless it takes more than 1.25 times the bits (and 4 KiB more) that kind bloom takes for the same false-positive
-// rate, as it does for very small rates, or does not fit into --mem where bloom does.
+// rate (FPR), as it does for a very low FPR, or does not fit into --mem where bloom does.
 //
 // For a file that will be compressed it is kind bloom with fewer hash functions, where the caller did not choose them
 // (sizing::packed_hashes): blocked is as good as random, whatever its size.
@@ -25,7 +25,7 @@ namespace bloomery::cli {
 
 class build_request {
  public:
-  static outcome<build_request> from(const options& given);
+  static outcome<build_request> from(const options& opts);
 
   [[nodiscard]] const hasher& hash() const { return hash_; }
   // From -n.
@@ -34,48 +34,49 @@ class build_request {
   [[nodiscard]] std::uint64_t first_keys() const { return keys_.value_or(kind_->first_keys); }
   // Whether the number of keys must be known before the first is inserted.
   [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->grows; }
-  // Whether the kind wants all keys at once, for `build`.
+  // Whether the kind is static: made by `build` from the complete key set.
   [[nodiscard]] bool is_static() const { return kind_->is_static; }
   // Whether it takes keys to exclude as well.
   [[nodiscard]] bool excludes() const { return kind_->excludes; }
   // Whether an insert can be refused although there are no more keys than the filter was made for.
   [[nodiscard]] bool may_be_full() const { return kind_->cell_copies != 0; }
-  // Whether copies of a key take room of their own, so that a filter of as many different keys can be full.
+  // Whether each copy of a key takes space, so that a filter of as many different keys can be full.
   [[nodiscard]] bool stores_copies() const { return may_be_full() && mode_ != set_mode; }
-  // The number of keys to size for, so that so many different ones among all that were read find room with their copies.
+  // The number of keys to size for, so that so many different ones among all that were read find room with their
+  // copies.
   [[nodiscard]] std::uint64_t keys_with_copies(std::uint64_t different, std::uint64_t read) const {
     return stores_copies() && read > different ? different + (read - different) / kind_->cell_copies : different;
   }
   // The same with equal keys stored once; none where the kind cannot do that, or the mode was chosen by the caller.
   [[nodiscard]] std::optional<build_request> as_set() const;
   [[nodiscard]] const kind_info& kind() const { return *kind_; }
-  // The widest digests that the filter may take: beside 64 bits, to count them by, these are kept until the keys are
-  // counted.
-  [[nodiscard]] unsigned widest_bits() const;
+  // The most bits of a digest that the filter may take: beside 64 bits, to count them by, these are kept until the keys
+  // are counted.
+  [[nodiscard]] unsigned max_digest_bits() const;
   // From --mem: what the filter may take.
   [[nodiscard]] std::optional<std::uint64_t> ceiling_bytes() const { return ceiling_bytes_; }
-  // Whether the false-positive rate is whatever the memory gives.
+  // Whether the memory determines the FPR.
   [[nodiscard]] bool memory_decides() const {
     return ceiling_bytes_ && !fpr_ && !bits_per_key_ && !kind_->excludes;  // two lists have one size
   }
 
-  // `room_bytes` is a ceiling below that of --mem, for when other things take a part of it.
+  // `room_bytes` is a ceiling below that of --mem, if other data takes some of it.
   [[nodiscard]] outcome<any_filter> make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes = {}) const;
-  // The filter of all these digests, for kinds that are built at once; `excluded` are those of --exclude. What the library
+  // The filter of all these digests, for static kinds; `excluded` are those of --exclude. What the library
   // refuses is in `why`, too.
   [[nodiscard]] outcome<any_filter> build(std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
                                           unsigned threads, error& why) const;
-  // How large that filter would be; a problem when it cannot be had at all.
+  // How large that filter would be; a problem if it is impossible.
   [[nodiscard]] outcome<std::uint64_t> memory_for(std::uint64_t keys) const;
-  // The false-positive rate that is to be expected of it.
+  // Its expected FPR.
   [[nodiscard]] std::optional<double> fpr_for(std::uint64_t keys) const;
-  // A problem when a filter of that size with so many keys answers nothing, and nobody asked for such a rate.
+  // A problem when a filter of that size with so many keys is useless, and -p did not request such an FPR.
   [[nodiscard]] outcome<void> check_useful(std::uint64_t keys, double fpr, std::uint64_t size_bytes) const;
 
-  // The largest filter within so many bytes, made so that it can be folded into fine steps, for a number of keys that
-  // nobody knows; a problem when the kind cannot fold.
+  // The largest filter within so many bytes, made so that it can be folded into fine steps, for an unknown
+  // number of keys; a problem when the kind cannot fold.
   [[nodiscard]] outcome<any_filter> make_foldable(std::uint64_t room_bytes) const;
-  // The smallest that it can be folded to that keeps its promise with so many keys.
+  // The smallest that it can be folded to that keeps its target FPR with so many keys.
   [[nodiscard]] outcome<any_filter> folded(any_filter filter, std::uint64_t keys) const;
 
  private:
@@ -93,22 +94,22 @@ class build_request {
                                                    std::uint64_t excluded = 0) const;
   [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
                                                   std::uint64_t excluded = 0) const;
-  static outcome<void> check_exclude(const options& given, const kind_info& kind);
+  static outcome<void> check_exclude(const options& opts, const kind_info& kind);
   [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
-  // What is made for a compressed file: emptier, and smaller once it is packed; none where that cannot be had.
+  // What is made for a compressed file: sparser, and smaller once compressed; none if impossible.
   [[nodiscard]] std::optional<sized_kind> chosen_packed(const filter_params& params) const;
-  // --format of another product, which has a kind, a hash and sizes of its own.
-  static outcome<build_request> from_format(const options& given, const formats::format& form);
-  outcome<void> take_sizes(const options& given);
+  // --format of another product, which has its own kind, hash and sizes.
+  static outcome<build_request> from_format(const options& opts, const formats::format& format);
+  outcome<void> take_sizes(const options& opts);
   // --window and --generations.
-  outcome<void> take_window(const options& given);
+  outcome<void> take_window(const options& opts);
   // What a filter of these parameters is made with: itself, or each of its shards.
-  [[nodiscard]] filter_params part_of(const filter_params& params) const;
+  [[nodiscard]] filter_params params_per_shard(const filter_params& params) const;
   [[nodiscard]] result<any_filter> make_from(const kind_info& kind, const filter_params& params) const;
   [[nodiscard]] outcome<void> check_ceiling(const sized_kind& sized) const;
 
-  const formats::format* form_ = nullptr;  // of another product
-  formats::format_options form_options_{};
+  const formats::format* format_ = nullptr;  // of another product
+  formats::format_options format_options_{};
   const kind_info* kind_ = nullptr;
   const kind_info* compact_ = nullptr;  // where the plan decides: the other choice
   hasher hash_;

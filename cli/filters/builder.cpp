@@ -17,9 +17,9 @@
 namespace bloomery::cli {
 namespace {
 
-outcome<digest_stream> open_keys(const options& given, const build_request& request, unsigned digest_bits,
+outcome<digest_stream> open_keys(const options& opts, const build_request& request, unsigned digest_bits,
                                  digest_stream::work extra = {}) {
-  auto reader = key_reader::make(given, given.operands(), request.hash());
+  auto reader = key_reader::make(opts, opts.operands(), request.hash());
   if (!reader) return failed(reader.error());
   return digest_stream(std::move(*reader), request.hash(), digest_bits, std::move(extra));
 }
@@ -34,11 +34,11 @@ result<void> insert(built& into, std::span<const Digest> digests) {
 }
 
 // Keys straight from the input into a filter whose size is known. What the filter refuses is in `why`, too.
-outcome<built> build_direct(const options& given, const build_request& request, any_filter filter, error& why) {
+outcome<built> build_direct(const options& opts, const build_request& request, any_filter filter, error& why) {
   built made{std::move(filter)};
-  auto stream = open_keys(given, request, made.filter.digest_bits());
+  auto stream = open_keys(opts, request, made.filter.digest_bits());
   if (!stream) return failed(stream.error());
-  progress line(given, "building", stream->reader().total_bytes());
+  progress line(opts, "building", stream->reader().total_bytes());
   while (true) {
     const auto more = stream->next();
     if (!more) return failed(more.error());
@@ -55,30 +55,30 @@ outcome<built> build_direct(const options& given, const build_request& request, 
 // Reads once, and counts.
 class collector {
  public:
-  collector(const options& given, const build_request& request)
-      : given_(given), request_(request), extra_bits_(request.widest_bits()) {
+  collector(const options& opts, const build_request& request)
+      : opts_(opts), request_(request), extra_bits_(request.max_digest_bits()) {
     constexpr std::uint64_t least_bytes = std::uint64_t{16} << 20U;
     const auto ceiling = request.ceiling_bytes();
     limit_bytes_ = ceiling ? std::max(*ceiling, least_bytes) : available_memory_bytes() / 2;
   }
 
   outcome<built> run() {
-    auto stream = open_keys(given_, request_, 64, [this](key_chunk& chunk) { widen(chunk); });
+    auto stream = open_keys(opts_, request_, 64, [this](key_chunk& chunk) { add_wider_digests(chunk); });
     if (!stream) return failed(stream.error());
-    progress line(given_, "reading", stream->reader().total_bytes());
+    progress line(opts_, "reading", stream->reader().total_bytes());
     bool only_counts = false;
     while (true) {
       const auto more = stream->next();
       if (!more) return failed(more.error());
       if (!*more) break;
-      counter_.add(stream->narrow());
+      counter_.add(stream->digests64());
       line.update(stream->reader().bytes_taken(), counter_.added());
       if (only_counts) continue;
-      pile_up(*stream);
+      buffer_digests(*stream);
       if (fits()) continue;
       if (!stream->reader().all_regular()) return build_folding(*stream, line);
       only_counts = true;
-      drop_piles();
+      clear_buffers();
     }
     line.finish();
     return counted(build_counted(only_counts));
@@ -88,36 +88,36 @@ class collector {
   [[nodiscard]] std::uint64_t keys() const { return std::max<std::uint64_t>(1, counter_.at_most()); }
   // What the filter is sized for.
   [[nodiscard]] std::uint64_t wanted_keys() const { return request_.keys_with_copies(keys(), counter_.added()); }
-  [[nodiscard]] std::uint64_t pile_bytes() const {
-    return narrow_.size_bytes() + wide_.size_bytes() + widest_.size_bytes();
+  [[nodiscard]] std::uint64_t buffered_bytes() const {
+    return digests64_.size_bytes() + digests128_.size_bytes() + digests256_.size_bytes();
   }
 
-  void widen(key_chunk& chunk) const {
+  void add_wider_digests(key_chunk& chunk) const {
     if (extra_bits_ != 64) make_digests(chunk, request_.hash(), extra_bits_);
   }
 
-  void drop_piles() {
-    narrow_.clear();
-    wide_.clear();
-    widest_.clear();
+  void clear_buffers() {
+    digests64_.clear();
+    digests128_.clear();
+    digests256_.clear();
   }
 
-  void pile_up(const digest_stream& stream) {
-    narrow_.add(stream.narrow());
-    wide_.add(stream.chunk().wide);
-    widest_.add(stream.chunk().widest);
+  void buffer_digests(const digest_stream& stream) {
+    digests64_.add(stream.digests64());
+    digests128_.add(stream.chunk().digests128);
+    digests256_.add(stream.chunk().digests256);
   }
 
-  // Whether what waits leaves room for the filter.
+  // Whether the buffers leave room for the filter.
   bool fits() {
-    const std::uint64_t taken = pile_bytes();
+    const std::uint64_t taken = buffered_bytes();
     if (taken > limit_bytes_ / 2) return false;
-    // Planning takes time: done again when the pile has grown by a part.
+    // Planning takes time: repeated when the buffers have grown by 1/16.
     if (taken <= checked_bytes_ + checked_bytes_ / 16) return true;
     checked_bytes_ = taken;
     if (request_.memory_decides()) return true;  // the filter takes what is left
     const auto filter_bytes = request_.memory_for(wanted_keys());
-    return !filter_bytes || taken + *filter_bytes <= limit_bytes_;  // what cannot be had at all is said in the end
+    return !filter_bytes || taken + *filter_bytes <= limit_bytes_;  // impossible sizes are reported at the end
   }
 
   outcome<built> counted(outcome<built> made) const {
@@ -138,29 +138,29 @@ class collector {
 
   // Blocks are dropped as they are done with, unless the filter may be full and the next one needs them.
   template <class Digest>
-  result<void> insert_buffer(built& made, digest_buffer<Digest>& pile) const {
+  result<void> insert_buffer(built& made, digest_buffer<Digest>& buffer) const {
     const bool keeps = request_.may_be_full();
-    for (std::size_t i = 0; i < pile.blocks(); ++i) {
-      if (auto done = insert(made, pile.block(i)); !done) return done;
-      if (!keeps) pile.drop(i);
+    for (std::size_t i = 0; i < buffer.blocks(); ++i) {
+      if (auto done = insert(made, buffer.block(i)); !done) return done;
+      if (!keeps) buffer.drop(i);
     }
-    if (!keeps) pile.clear();
+    if (!keeps) buffer.clear();
     return {};
   }
-  result<void> insert_piles(built& made) {
+  result<void> insert_buffered(built& made) {
     const unsigned bits = made.filter.digest_bits();
-    return bits == 256   ? insert_buffer(made, widest_)
-           : bits == 128 ? insert_buffer(made, wide_)
-                         : insert_buffer(made, narrow_);
+    return bits == 256   ? insert_buffer(made, digests256_)
+           : bits == 128 ? insert_buffer(made, digests128_)
+                         : insert_buffer(made, digests64_);
   }
 
-  // A filter for so many keys, from what waits or from the files. What it refuses is in `why`, too.
+  // A filter for so many keys, from the buffers or from the files. What it refuses is in `why`, too.
   outcome<built> build_for(std::uint64_t wanted, bool read_again, error& why) {
-    auto filter = request_.make(wanted, limit_bytes_ - std::min(limit_bytes_, pile_bytes()));
+    auto filter = request_.make(wanted, limit_bytes_ - std::min(limit_bytes_, buffered_bytes()));
     if (!filter) return failed(filter.error());
-    if (read_again) return build_direct(given_, request_, std::move(*filter), why);
+    if (read_again) return build_direct(opts_, request_, std::move(*filter), why);
     built made{std::move(*filter)};
-    if (auto done = insert_piles(made); !done) {
+    if (auto done = insert_buffered(made); !done) {
       why = done.error();
       return fail_error(why);
     }
@@ -182,7 +182,7 @@ class collector {
       error why{};
       auto made = build_for(wanted, read_again, why);
       if (made) {
-        note(given_, sized_text(wanted));
+        note(opts_, sized_text(wanted));
         if (is_set) warn_of_set();
         return made;
       }
@@ -201,9 +201,9 @@ class collector {
   }
 
   void warn_of_set() const {
-    warn(given_,
+    warn(opts_,
          fmt::format("kind {} has no room for all copies of these keys: each key is stored once, in mode set, and "
-                     "none can be removed; give --mode set if that will do, or --kind counting",
+                     "none can be removed; give --mode set to accept that, or --kind counting",
                      request_.kind().name));
   }
 
@@ -220,13 +220,13 @@ class collector {
     if (!filter && !request_.memory_for(keys())) return refuse_all(stream);
     if (!filter) return keys_do_not_fit();
     built made{std::move(*filter)};
-    if (auto done = insert_piles(made); !done) return fail_error(done.error());
-    drop_piles();
+    if (auto done = insert_buffered(made); !done) return fail_error(done.error());
+    clear_buffers();
     while (true) {
       const auto more = stream.next();
       if (!more) return failed(more.error());
       if (!*more) break;
-      counter_.add(stream.narrow());
+      counter_.add(stream.digests64());
       auto done = with_digests(stream.chunk(), made.filter.digest_bits(), [&](auto all) { return insert(made, all); });
       if (!done) return fail_error(done.error());
       line.update(stream.reader().bytes_taken(), made.keys_read);
@@ -240,14 +240,14 @@ class collector {
                                  with_commas(counter_.added())));
   }
 
-  // What cannot be had for the keys so far cannot be had for all: counts the rest, so that the refusal is about all.
+  // What is impossible for the keys so far is so for all: counts the rest, so that the refusal is about all.
   outcome<built> refuse_all(digest_stream& stream) {
-    drop_piles();
+    clear_buffers();
     while (true) {
       const auto more = stream.next();
       if (!more) return failed(more.error());
       if (!*more) break;
-      counter_.add(stream.narrow());
+      counter_.add(stream.digests64());
     }
     const auto size = request_.memory_for(keys());
     return size ? keys_do_not_fit() : failed(size.error());
@@ -257,7 +257,7 @@ class collector {
     const std::uint64_t largest = made.filter.shape().capacity_keys;
     const bool too_many = keys() > largest;
     if (too_many && request_.ceiling_bytes() && !request_.memory_decides()) {
-      // The same refusal as for a file, with the rate that would fit.
+      // The same refusal as for a file, with the FPR that would fit.
       if (auto refused = request_.make(keys()); !refused) return failed(refused.error());
     }
     if (request_.memory_decides()) {
@@ -279,32 +279,32 @@ class collector {
     }
     const std::uint64_t capacity = made.filter.shape().capacity_keys;
     std::string text =
-        fmt::format("more keys than could wait in memory: filled a filter made for {}", with_commas(largest));
+        fmt::format("more keys than could be buffered in memory: filled a filter made for {}", with_commas(largest));
     if (capacity < largest) text.append(fmt::format(", folded to one for {}", with_commas(capacity)));
-    note(given_, fmt::format("{}; {}", text, keys_text()));
+    note(opts_, fmt::format("{}; {}", text, keys_text()));
     return made;
   }
 
-  const options& given_;
+  const options& opts_;
   build_request request_;
   unsigned extra_bits_;  // of the digests that are kept beside those of 64 bits
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t checked_bytes_ = 0;
   distinct_counter counter_;
-  digest_buffer<std::uint64_t> narrow_;
-  digest_buffer<digest128> wide_;
-  digest_buffer<digest256> widest_;
+  digest_buffer<std::uint64_t> digests64_;
+  digest_buffer<digest128> digests128_;
+  digest_buffer<digest256> digests256_;
 };
 
 }  // namespace
 
-outcome<built> build_filter(const options& given, const build_request& request) {
-  if (request.is_static()) return build_static(given, request);
-  if (request.needs_count()) return collector(given, request).run();
+outcome<built> build_filter(const options& opts, const build_request& request) {
+  if (request.is_static()) return build_static(opts, request);
+  if (request.needs_count()) return collector(opts, request).run();
   auto filter = request.make(request.first_keys());
   if (!filter) return failed(filter.error());
   error why{};
-  auto made = build_direct(given, request, std::move(*filter), why);
+  auto made = build_direct(opts, request, std::move(*filter), why);
   if (!made && why.code == errc::full && request.stores_copies()) {
     return fail_text(made.error().text + "; copies of a key take room, too, unless --mode set stores them once");
   }

@@ -30,7 +30,7 @@ bool file_lock::is_at_path() const {
 }
 
 outcome<file_lock> file_lock::take(const std::string& path) {
-  // Each turn means that another process replaced the file between two of our calls.
+  // Each iteration means that another process replaced the file between two of our calls.
   constexpr int attempts = 100;
   for (int attempt = 0; attempt < attempts; ++attempt) {
     if (auto usable = check_regular(path); !usable) return failed(usable.error());

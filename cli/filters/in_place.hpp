@@ -1,4 +1,4 @@
-// cli/filters/in_place.hpp: once an output file has its name, an error must say so.
+// cli/filters/in_place.hpp: once an output file has its name, errors must report that.
 //
 //     if (auto saved = save(...); !saved) return failed(saved.error());     // the file is as it was
 //     set_in_place(path);

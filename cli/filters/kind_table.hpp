@@ -1,5 +1,5 @@
-// cli/filters/kind_table.hpp: the kinds of kinds.hpp as a table, for files that name kinds and size them but run none of their
-// code: reading that of all kinds takes longer than compiling a verb.
+// cli/filters/kind_table.hpp: the kinds of kinds.hpp as a table, for files that name kinds and size them but run none
+// of their code: reading that of all kinds takes longer than compiling a verb.
 #pragma once
 
 #include <bloomery/kinds/concept.hpp>
@@ -12,7 +12,7 @@ namespace bloomery::cli {
 struct kind_entry {
   const kind_info* info;
   result<size_plan> (*plan)(const size_request& request, std::string_view layout) noexcept;
-  bool takes_keys;  // as they come, instead of being built at once
+  bool takes_keys;  // one by one: not static
   bool merges;
   bool erases;
   bool folds;

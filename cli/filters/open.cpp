@@ -43,20 +43,20 @@ opened_filter named(std::string name, formats::opened opened) {
           opened.written};
 }
 
-outcome<formats::open_options> how_to_open(const options& given, bool in_memory) {
-  const auto taken = format_options_of(given);
+outcome<formats::open_options> how_to_open(const options& opts, bool in_memory) {
+  const auto taken = format_options_of(opts);
   if (!taken) return failed(taken.error());
-  return formats::open_options{.from = given.text(flag::from),
+  return formats::open_options{.from = opts.text(flag::from),
                                .format = *taken,
-                               .load = {.trust = given.has(flag::trust), .shard = takes_shard_alone(given)},
+                               .load = {.trust = opts.has(flag::trust), .shard = takes_shard_alone(opts)},
                                .in_memory = in_memory};
 }
 
-outcome<opened_filter> open_in(const options& given, const std::string& path, bool in_memory) {
+outcome<opened_filter> open_as(const options& opts, const std::string& path, bool in_memory) {
   const auto shards = shards_at(path);
   if (!shards) return failed(shards.error());
-  if (*shards != 0) return open_set(given, path, in_memory);
-  const auto how = how_to_open(given, in_memory);
+  if (*shards != 0) return open_set(opts, path, in_memory);
+  const auto how = how_to_open(opts, in_memory);
   if (!how) return failed(how.error());
   const std::string name = path == "-" ? "standard input" : path;
   const auto from = path_to_open(path);
@@ -68,27 +68,25 @@ outcome<opened_filter> open_in(const options& given, const std::string& path, bo
 
 }  // namespace
 
-outcome<opened_filter> open_filter(const options& given, const std::string& path) {
-  return open_in(given, path, false);
-}
+outcome<opened_filter> open_filter(const options& opts, const std::string& path) { return open_as(opts, path, false); }
 
-outcome<opened_filter> open_parts(const options& given, std::span<const std::string> paths) {
-  const auto how = how_to_open(given, true);
+outcome<opened_filter> open_pieces(const options& opts, std::span<const std::string> paths) {
+  const auto how = how_to_open(opts, true);
   if (!how) return failed(how.error());
-  std::vector<file_bytes> parts;
+  std::vector<file_bytes> pieces;
   std::size_t size_bytes = 0;
   for (const std::string& path : paths) {
     const auto from = path_to_open(path);
     if (!from) return failed(from.error());
-    auto part = read_file(*from);
-    if (!part) return fail_file(path, part.error());
-    size_bytes += part->size;
-    parts.push_back(std::move(*part));
+    auto piece = read_file(*from);
+    if (!piece) return fail_file(path, piece.error());
+    size_bytes += piece->size;
+    pieces.push_back(std::move(*piece));
   }
   auto joined = aligned_buffer::make(size_bytes, "the filter");
   if (!joined) return fail_file(paths.front(), joined.error());
   auto to = joined->bytes().begin();
-  for (const file_bytes& part : parts) to = std::copy(part.bytes().begin(), part.bytes().end(), to);
+  for (const file_bytes& piece : pieces) to = std::copy(piece.bytes().begin(), piece.bytes().end(), to);
   auto opened = formats::open_bytes({std::move(*joined), size_bytes}, *how);
   if (!opened) return fail_file(paths.front(), opened.error());
   if (!opened->form->parts) {
@@ -97,9 +95,9 @@ outcome<opened_filter> open_parts(const options& given, std::span<const std::str
   return named(paths.front(), std::move(*opened));
 }
 
-outcome<opened_filter> load_filter(const options& given, const std::string& path) { return open_in(given, path, true); }
+outcome<opened_filter> load_filter(const options& opts, const std::string& path) { return open_as(opts, path, true); }
 
-result<void> ask(const any_filter& filter, key_chunk& chunk) {
+result<void> look_up(const any_filter& filter, key_chunk& chunk) {
   return with_digests(chunk, filter.digest_bits(), [&](auto all) { return filter.may_contain(all, chunk.mask); });
 }
 
@@ -118,19 +116,19 @@ outcome<std::vector<std::byte>> read_secret(const std::string& path, std::size_t
                                      bytes.size(), size, 2 * size));
 }
 
-outcome<hasher> hasher_of(const options& given, const opened_filter& opened) {
+outcome<hasher> hasher_of(const options& opts, const opened_filter& opened) {
   const hash_spec& spec = opened.filter.hash();
   const hash_info* info = find_hash(spec.id);
   std::vector<std::byte> secret;
   if (info != nullptr && info->key_bytes != 0) {
-    if (!given.has(flag::key_file)) {
+    if (!opts.has(flag::key_file)) {
       return fail_file(opened.name, fmt::format("was built with the keyed hash {}: give its secret key with --key-file",
                                                 info->name));
     }
-    auto read = read_secret(std::string(given.text(flag::key_file)), info->key_bytes);
+    auto read = read_secret(std::string(opts.text(flag::key_file)), info->key_bytes);
     if (!read) return failed(read.error());
     secret = std::move(*read);
-  } else if (info != nullptr && given.has(flag::key_file)) {
+  } else if (info != nullptr && opts.has(flag::key_file)) {
     return fail_file(opened.name,
                      fmt::format("was built with {}, which takes no secret key: leave --key-file out", info->name));
   }

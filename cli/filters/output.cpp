@@ -22,17 +22,17 @@ bool status_of(const std::string& path, struct stat& status) {
 
 }  // namespace
 
-outcome<void> check_output(const options& given, unsigned shards) {
-  const std::string path(given.text(flag::output));
-  const formats::format& form = output_format(given);
+outcome<void> check_output(const options& opts, unsigned shards) {
+  const std::string path(opts.text(flag::output));
+  const formats::format& format = output_format(opts);
   if (path.empty()) return fail_usage("give the file to write: -o FILE, or -o - for standard output");
-  if (auto free = check_set_output(given, path, shards); !free) return free;
-  if (const auto codec = codec_id(given.text(flag::compress, "none"))) {
-    if (auto can = formats::packs(form, *codec); !can) return fail_parameter(can.error());
+  if (auto free = check_set_output(opts, path, shards); !free) return free;
+  if (const auto codec = codec_id(opts.text(flag::compress, "none"))) {
+    if (auto can = formats::packs(format, *codec); !can) return fail_parameter(can.error());
   }
   if (path == "-") {
-    if (given.has(flag::json)) return fail_usage("--json and -o - would both write to standard output: give a file");
-    if (form.name != "text" && isatty(STDOUT_FILENO) == 1) {
+    if (opts.has(flag::json)) return fail_usage("--json and -o - would both write to standard output: give a file");
+    if (format.name != "text" && isatty(STDOUT_FILENO) == 1) {
       return fail_usage("-o -: a terminal cannot show a binary filter: redirect it, or give --format text");
     }
     return {};
@@ -46,7 +46,7 @@ outcome<void> check_output(const options& given, unsigned shards) {
     return {};
   }
   if (S_ISDIR(status.st_mode)) return fail_file(path, make_error(errc::is_directory));
-  if (S_ISREG(status.st_mode) && !given.has(flag::force)) return fail_file(path, make_error(errc::already_exists));
+  if (S_ISREG(status.st_mode) && !opts.has(flag::force)) return fail_file(path, make_error(errc::already_exists));
   return {};
 }
 
@@ -66,17 +66,17 @@ outcome<void> check_not_input(const std::string& path, std::span<const std::stri
   return {};
 }
 
-outcome<void> save_filter(const options& given, const any_filter& filter, const formats::format* otherwise) {
-  const auto codec = codec_id(given.text(flag::compress, "none"));
+outcome<void> save_filter(const options& opts, const any_filter& filter, const formats::format* otherwise) {
+  const auto codec = codec_id(opts.text(flag::compress, "none"));
   if (!codec) return fail_parameter(codec.error());
-  const auto taken = format_options_of(given);
+  const auto taken = format_options_of(opts);
   if (!taken) return failed(taken.error());
-  const formats::format& form = output_format(given, otherwise);
-  const save_options how{.codec = *codec, .replace = given.has(flag::force)};
-  const std::string path(given.text(flag::output));
+  const formats::format& format = output_format(opts, otherwise);
+  const save_options how{.codec = *codec, .replace = opts.has(flag::force)};
+  const std::string path(opts.text(flag::output));
   if (path != "-") {
-    if (auto free = check_set_output(given, path, filter.shards()); !free) return free;
-    if (auto saved = formats::save(filter, form, path.c_str(), how, *taken); !saved) {
+    if (auto free = check_set_output(opts, path, filter.shards()); !free) return free;
+    if (auto saved = formats::save(filter, format, path.c_str(), how, *taken); !saved) {
       return fail_file(path, saved.error());
     }
     set_in_place(path);
@@ -88,8 +88,8 @@ outcome<void> save_filter(const options& given, const any_filter& filter, const 
     if (out.is_broken()) return fail(errc::io, "cannot write");
     return {};
   };
-  const auto saved = formats::save_to(filter, form, byte_sink(to_output), how, *taken);
-  if (auto done = out.flush(); !done) return done;  // says why a write failed
+  const auto saved = formats::save_to(filter, format, byte_sink(to_output), how, *taken);
+  if (auto done = out.flush(); !done) return done;  // reports why a write failed
   if (!saved) return fail_file("standard output", saved.error());
   return {};
 }

@@ -15,39 +15,39 @@
 namespace bloomery::cli {
 namespace {
 
-bool file_is_there(const std::string& path) {
+bool file_exists(const std::string& path) {
   struct stat status {};
   return stat(path.c_str(), &status) == 0;
 }
 
 }  // namespace
 
-unsigned shards_wanted(const options& given) {
+unsigned shards_wanted(const options& opts) {
   constexpr std::uint64_t most = std::numeric_limits<unsigned>::max();
-  return static_cast<unsigned>(std::min(given.count(flag::shards).value_or(0), most));
+  return static_cast<unsigned>(std::min(opts.count(flag::shards).value_or(0), most));
 }
 
 outcome<unsigned> shards_at(const std::string& path) {
-  if (path == "-" || path.empty() || file_is_there(path)) return 0U;
+  if (path == "-" || path.empty() || file_exists(path)) return 0U;
   const auto found = find_shards(path.c_str());
   if (!found) return fail_file(path, found.error());
   return *found;
 }
 
-outcome<opened_filter> open_set(const options& given, const std::string& path, bool in_memory) {
-  const formats::format* from = formats::find(given.text(flag::from));
+outcome<opened_filter> open_set(const options& opts, const std::string& path, bool in_memory) {
+  const formats::format* from = formats::find(opts.text(flag::from));
   if (from != nullptr && !from->is_native()) {
     return fail_file(
         path, fmt::format("is a filter in shards, which is of format native, not {}: leave --from out", from->name));
   }
-  const load_options how{.trust = given.has(flag::trust)};
+  const load_options how{.trust = opts.has(flag::trust)};
   auto filter =
-      in_memory ? load_shards(path.c_str(), how, jobs_of(given)) : open_shards(path.c_str(), how, jobs_of(given));
+      in_memory ? load_shards(path.c_str(), how, jobs_of(opts)) : open_shards(path.c_str(), how, jobs_of(opts));
   if (!filter) return fail_file(path, filter.error());
   const auto header = read_header(first_file(path, filter->shards()).c_str());
   if (!header) return fail_file(path, header.error());
-  const formats::format* form = formats::find(header->text ? "text" : "native");
-  return opened_filter{path, std::move(*filter), form, *header, size_of_set(path), header->codec};
+  const formats::format* format = formats::find(header->text ? "text" : "native");
+  return opened_filter{path, std::move(*filter), format, *header, size_of_set(path), header->codec};
 }
 
 std::string shard_file(const std::string& path, unsigned index, unsigned shards) {
@@ -58,7 +58,7 @@ std::string first_file(const std::string& path, unsigned shards) {
   return shards == 0 ? path : shard_file(path, 0, shards);
 }
 
-bool takes_shard_alone(const options& given) { return given.of().bit == on_info; }
+bool takes_shard_alone(const options& opts) { return opts.command().bit == on_info; }
 
 std::string set_of(const std::string& path, const shard_place& place) {
   const std::string end = fmt::format(".{}", shard_label(place.index, place.count).c_str());
@@ -76,16 +76,16 @@ failed fail_opening(const std::string& path, const error& why) {
   return fail_file(path, text);
 }
 
-outcome<void> check_set_output(const options& given, const std::string& path, unsigned shards) {
+outcome<void> check_set_output(const options& opts, const std::string& path, unsigned shards) {
   if (shards != 0) {
     if (auto usable = check_shards(shards); !usable) return fail_parameter(usable.error());
     if (path == "-") return fail_usage("a filter in shards is a set of files: give their name with -o FILE");
-    if (file_is_there(path)) {
+    if (file_exists(path)) {
       return fail_file(path,
                        "is there already, and shards of this name would not be found beside it: remove it, or use "
                        "another name");
     }
-  } else if (path == "-" || file_is_there(path)) {
+  } else if (path == "-" || file_exists(path)) {
     return {};
   }
   const auto there = find_shards(path.c_str());
@@ -97,7 +97,7 @@ outcome<void> check_set_output(const options& given, const std::string& path, un
                                        *there));
   }
   if (*there != shards) return fail_file(path, make_error(errc::two_shard_sets, {}, {*there, shards}));
-  if (!given.has(flag::force)) {
+  if (!opts.has(flag::force)) {
     return fail_file(path,
                      fmt::format("exists already, in {} shards: use --force to replace them, or another name", *there));
   }

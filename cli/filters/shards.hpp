@@ -1,7 +1,7 @@
-// cli/filters/shards.hpp: a filter in shards: the files FILE.00-of-04 to FILE.03-of-04, for which verbs are given FILE.
+// cli/filters/shards.hpp: a filter in shards: the files FILE.00-of-04 to FILE.03-of-04, which verbs open as FILE.
 //
 //     const auto shards = shards_at(path);                  // 0: it is no set
-//     if (*shards != 0) return open_set(given, path);
+//     if (*shards != 0) return open_set(opts, path);
 //
 // A file that is there goes before a set of its name, and none is written where it would hide a set.
 #pragma once
@@ -17,22 +17,23 @@
 
 namespace bloomery::cli {
 
-// What --shards says; 0: one file.
-unsigned shards_wanted(const options& given);
+// The value of --shards; 0: one file.
+unsigned shards_wanted(const options& opts);
 
 // Of how many shards the set with this name is; 0 when there is none, or a file has the name itself.
 outcome<unsigned> shards_at(const std::string& path);
 
 // Every file is opened as open_filter opens one; or all are loaded into memory, so that the set can be changed.
-outcome<opened_filter> open_set(const options& given, const std::string& path, bool in_memory);
+outcome<opened_filter> open_set(const options& opts, const std::string& path, bool in_memory);
 
 // FILE.02-of-04
 std::string shard_file(const std::string& path, unsigned index, unsigned shards);
-// FILE.00-of-04 of a set: what is locked while the set is changed, and what its form is read from. Else the name itself.
+// FILE.00-of-04 of a set: what is locked while the set is changed, and what its encoding is read from. Else the name
+// itself.
 std::string first_file(const std::string& path, unsigned shards);
 
-// Whether a shard alone will do, for a verb that asks for no key.
-bool takes_shard_alone(const options& given);
+// Whether a shard alone will do, for a verb that looks up no key.
+bool takes_shard_alone(const options& opts);
 
 // What went wrong when a file was opened; for a shard alone, with the name of its set.
 failed fail_opening(const std::string& path, const error& why);
@@ -40,7 +41,7 @@ failed fail_opening(const std::string& path, const error& why);
 std::string set_of(const std::string& path, const shard_place& place);
 
 // Whether an output can have this name: 0 shards is one file.
-outcome<void> check_set_output(const options& given, const std::string& path, unsigned shards);
+outcome<void> check_set_output(const options& opts, const std::string& path, unsigned shards);
 // A problem when one of the files of a set is among the inputs.
 outcome<void> check_set_not_input(const std::string& path, std::span<const std::string> inputs);
 

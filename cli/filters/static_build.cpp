@@ -15,7 +15,7 @@
 #include "cli/terminal/sizes.hpp"
 
 namespace bloomery::cli {
-namespace at_once_parts {
+namespace {
 
 // Digests in one piece.
 struct digest_array {
@@ -25,42 +25,43 @@ struct digest_array {
   [[nodiscard]] std::span<std::uint64_t> all() const { return {digests.get(), count}; }
 };
 
-// Of all keys of these files; `taken_bytes` is what waits in memory already, of `room_bytes`.
-outcome<digest_array> read_digests(const options& given, std::span<const std::string> files, const hasher& hash,
+// Of all keys of these files; `taken_bytes` is buffered already, of `room_bytes`.
+outcome<digest_array> read_digests(const options& opts, std::span<const std::string> files, const hasher& hash,
                                    std::uint64_t taken_bytes, std::uint64_t room_bytes) {
-  auto reader = key_reader::make(given, files, hash);
+  auto reader = key_reader::make(opts, files, hash);
   if (!reader) return failed(reader.error());
   digest_stream stream(std::move(*reader), hash, 64);
-  progress line(given, "reading", stream.reader().total_bytes());
-  digest_buffer<std::uint64_t> pile;
+  progress line(opts, "reading", stream.reader().total_bytes());
+  digest_buffer<std::uint64_t> buffer;
   std::uint64_t keys = 0;
   while (true) {
     const auto more = stream.next();
     if (!more) return failed(more.error());
     if (!*more) break;
-    pile.add(stream.narrow());
+    buffer.add(stream.digests64());
     keys += stream.size();
-    if (taken_bytes + pile.size_bytes() > room_bytes) {
-      return fail_text(fmt::format(
-          "{} keys and more do not fit into memory while a filter of this kind is built: use a kind that takes keys "
-          "as they come, such as blocked",
-          with_commas(keys + taken_bytes / sizeof(std::uint64_t))));
+    if (taken_bytes + buffer.size_bytes() > room_bytes) {
+      return fail_text(
+          fmt::format("{} keys and more do not fit into memory while a filter of this kind is built: use a kind that "
+                      "is not static, "
+                      "such as blocked",
+                      with_commas(keys + taken_bytes / sizeof(std::uint64_t))));
     }
     line.update(stream.reader().bytes_taken(), keys);
   }
   line.finish();
   digest_array out{std::unique_ptr<std::uint64_t[]>(new std::uint64_t[keys]), keys};
   std::uint64_t copied = 0;
-  for (std::size_t i = 0; i < pile.blocks(); ++i) {
-    const auto block = pile.block(i);
+  for (std::size_t i = 0; i < buffer.blocks(); ++i) {
+    const auto block = buffer.block(i);
     std::copy(block.begin(), block.end(), out.digests.get() + copied);
     copied += block.size();
-    pile.drop(i);
+    buffer.drop(i);
   }
   return out;
 }
 
-// A key as it lies in a file.
+// A key in a file.
 struct found_key {
   std::string key;  // the bytes that are hashed
   std::string text;
@@ -68,16 +69,16 @@ struct found_key {
 };
 
 // The first key with this digest. None where the files cannot be read again.
-std::optional<found_key> find_digest(const options& given, std::span<const std::string> files, const hasher& hash,
+std::optional<found_key> find_digest(const options& opts, std::span<const std::string> files, const hasher& hash,
                                      std::uint64_t digest) {
   constexpr std::size_t shown_bytes = 80;
-  auto reader = key_reader::make(given, files, hash);
+  auto reader = key_reader::make(opts, files, hash);
   if (!reader || !reader->all_regular()) return {};
   digest_stream stream(std::move(*reader), hash, 64);
   while (true) {
     const auto more = stream.next();
     if (!more || !*more) return {};
-    const auto digests = stream.narrow();
+    const auto digests = stream.digests64();
     const auto at = static_cast<std::size_t>(std::find(digests.begin(), digests.end(), digest) - digests.begin());
     if (at == digests.size()) continue;
     const record each = stream.records()[at];
@@ -87,11 +88,11 @@ std::optional<found_key> find_digest(const options& given, std::span<const std::
   }
 }
 
-// Says whether a key is in both lists or two keys have one digest, where the lists can be read again.
-failed explain_both(const options& given, const build_request& request, std::span<const std::string> excluded,
+// Reports whether a key is in both lists or two keys have one digest, where the lists can be read again.
+failed explain_both(const options& opts, const build_request& request, std::span<const std::string> excluded,
                     const error& why) {
-  const auto in = find_digest(given, given.operands(), request.hash(), why.number[1]);
-  const auto out = in ? find_digest(given, excluded, request.hash(), why.number[1]) : std::nullopt;
+  const auto in = find_digest(opts, opts.operands(), request.hash(), why.number[1]);
+  const auto out = in ? find_digest(opts, excluded, request.hash(), why.number[1]) : std::nullopt;
   if (!in || !out) return fail_error(why);
   const std::uint64_t others = why.number[0] - 1;
   if (in->key == out->key) {
@@ -101,25 +102,25 @@ failed explain_both(const options& given, const build_request& request, std::spa
   }
   return fail_text(fmt::format("'{}' ({}) and '{}' ({}) are different keys with the same digest: build with another {}",
                                in->text, in->place, out->text, out->place,
-                               given.has(flag::key_file) ? "--key-file" : "--seed, or a --hash of more bits"));
+                               opts.has(flag::key_file) ? "--key-file" : "--seed, or a --hash of more bits"));
 }
 
-}  // namespace at_once_parts
+}  // namespace
 
-outcome<built> build_static(const options& given, const build_request& request) {
+outcome<built> build_static(const options& opts, const build_request& request) {
   const std::uint64_t room_bytes = available_memory_bytes() / 2;
-  const auto keys = at_once_parts::read_digests(given, given.operands(), request.hash(), 0, room_bytes);
+  const auto keys = read_digests(opts, opts.operands(), request.hash(), 0, room_bytes);
   if (!keys) return failed(keys.error());
-  at_once_parts::digest_array excluded;
-  const std::array files = {std::string(given.text(flag::exclude))};
+  digest_array excluded;
+  const std::array files = {std::string(opts.text(flag::exclude))};
   if (request.excludes()) {
-    auto read = at_once_parts::read_digests(given, files, request.hash(), keys->count * 8, room_bytes);
+    auto read = read_digests(opts, files, request.hash(), keys->count * 8, room_bytes);
     if (!read) return failed(read.error());
     excluded = std::move(*read);
   }
   error why{};
-  auto filter = request.build(keys->all(), excluded.all(), jobs_of(given), why);
-  if (!filter && why.code == errc::in_both_lists) return at_once_parts::explain_both(given, request, files, why);
+  auto filter = request.build(keys->all(), excluded.all(), jobs_of(opts), why);
+  if (!filter && why.code == errc::in_both_lists) return explain_both(opts, request, files, why);
   if (!filter) return failed(filter.error());
   built made{std::move(*filter)};
   made.keys_read = keys->count;

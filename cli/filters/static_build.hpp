@@ -1,12 +1,13 @@
-// cli/filters/static_build.hpp: filters of kinds that are built from all of their keys at once.
+// cli/filters/static_build.hpp: filters of static kinds, built from the complete key set.
 //
-// The digests of all keys wait in memory, and those of --exclude too; they must fit into half of what is available.
+// The digests of all keys, and those of --exclude, are buffered in memory; they must fit into half of what is
+// available.
 #pragma once
 
 #include "cli/filters/builder.hpp"
 
 namespace bloomery::cli {
 
-outcome<built> build_static(const options& given, const build_request& request);
+outcome<built> build_static(const options& opts, const build_request& request);
 
 }  // namespace bloomery::cli

@@ -12,13 +12,13 @@
 namespace bloomery::cli {
 namespace {
 
-// ---- what there is to offer ----
+// ---- what can be completed ----
 
-enum class offer : std::uint8_t { nothing, words, files, folders };
+enum class completion : std::uint8_t { nothing, words, files, folders };
 
-offer offer_of(const flag_row& row) {
-  if (row.type == value_type::file) return row.value == "DIR" ? offer::folders : offer::files;
-  return words_of(row).empty() ? offer::nothing : offer::words;
+completion completion_of(const flag_row& row) {
+  if (row.type == value_type::file) return row.value == "DIR" ? completion::folders : completion::files;
+  return words_of(row).empty() ? completion::nothing : completion::words;
 }
 
 std::string joined(const std::vector<std::string_view>& words, std::string_view between = " ") {
@@ -27,10 +27,10 @@ std::string joined(const std::vector<std::string_view>& words, std::string_view 
   return out;
 }
 
-std::vector<const flag_row*> rows_of(const verb& of) {
+std::vector<const flag_row*> rows_of(const verb& command) {
   std::vector<const flag_row*> out;
   for (const flag_row& row : flag_table()) {
-    if ((row.verbs & of.bit) != 0) out.push_back(&row);
+    if ((row.verbs & command.bit) != 0) out.push_back(&row);
   }
   return out;
 }
@@ -43,9 +43,9 @@ std::vector<std::string> names_of(const flag_row& row) {
   return out;
 }
 
-std::vector<std::string_view> names_of(const verb& of) {
-  std::vector<std::string_view> out = {of.name};
-  if (!of.alias.empty()) out.push_back(of.alias);
+std::vector<std::string_view> names_of(const verb& command) {
+  std::vector<std::string_view> out = {command.name};
+  if (!command.alias.empty()) out.push_back(command.alias);
   return out;
 }
 
@@ -60,8 +60,8 @@ std::vector<std::string_view> all_names() {
 enum class operand : std::uint8_t { none, files, verbs };
 
 // What its usage has beside options and their values.
-operand operand_of(const verb& of) {
-  std::string plain(of.usage);
+operand operand_of(const verb& command) {
+  std::string plain(command.usage);
   std::replace_if(
       plain.begin(), plain.end(), [](char c) { return c == '[' || c == ']' || c == '\n'; }, ' ');
   std::string_view rest = plain;
@@ -72,7 +72,7 @@ operand operand_of(const verb& of) {
     rest.remove_prefix(std::min(end + 1, rest.size()));
     if (word.empty() || word == "OPTIONS") continue;
     if (word[0] == '-') {
-      for (const flag_row* row : rows_of(of)) {
+      for (const flag_row* row : rows_of(command)) {
         const auto names = names_of(*row);
         if (std::find(names.begin(), names.end(), word) != names.end()) value_next = row->type != value_type::none;
       }
@@ -125,25 +125,26 @@ constexpr std::string_view bash_end = R"(  if [[ $word == -* ]]; then
 complete -F _bloomery bloomery
 )";
 
-std::string bash_options(const verb& of) {
+std::string bash_options(const verb& command) {
   std::string out;
-  for (const flag_row* row : rows_of(of)) {
+  for (const flag_row* row : rows_of(command)) {
     for (const std::string& name : names_of(*row)) out.append(out.empty() ? "" : " ").append(name);
   }
   return out;
 }
 
-// What to do behind an option -> the patterns of verb and option.
+// What to do after an option -> the patterns of verb and option.
 std::map<std::string, std::string> bash_values() {
   std::map<std::string, std::string> out;
   for (const verb* each : verbs()) {
     for (const flag_row* row : rows_of(*each)) {
       if (row->type == value_type::none) continue;
       std::string action = "return";
-      const offer what = offer_of(*row);
-      if (what == offer::files) action = "_bloomery_paths -f \"$word\"; return";
-      if (what == offer::folders) action = "_bloomery_paths -d \"$word\"; return";
-      if (what == offer::words) action = fmt::format("_bloomery_words '{}' \"$word\"; return", joined(words_of(*row)));
+      const completion what = completion_of(*row);
+      if (what == completion::files) action = "_bloomery_paths -f \"$word\"; return";
+      if (what == completion::folders) action = "_bloomery_paths -d \"$word\"; return";
+      if (what == completion::words)
+        action = fmt::format("_bloomery_words '{}' \"$word\"; return", joined(words_of(*row)));
       std::string& patterns = out[action];
       for (const std::string& name : names_of(*row)) {
         patterns.append(fmt::format("{}{}:{}", patterns.empty() ? "" : " | ", each->name, name));
@@ -196,14 +197,14 @@ std::string zsh_plain(std::string_view text) {
 
 std::string zsh_value(const flag_row& row) {
   const std::string name = zsh_plain(row.value);
-  switch (offer_of(row)) {
-    case offer::files:
+  switch (completion_of(row)) {
+    case completion::files:
       return fmt::format(":{}:_files", name);
-    case offer::folders:
+    case completion::folders:
       return fmt::format(":{}:_files -/", name);
-    case offer::words:
+    case completion::words:
       return fmt::format(":{}:({})", name, joined(words_of(row)));
-    case offer::nothing:
+    case completion::nothing:
       break;
   }
   return fmt::format(":{}: ", name);
@@ -269,17 +270,17 @@ std::string fish_option(const flag_row& row) {
   for (const char c : row.short_names) out.append(fmt::format(" -s {}", c));
   out.append(fmt::format(" -l {}", row.name));
   if (row.type != value_type::none) {
-    switch (offer_of(row)) {
-      case offer::files:
+    switch (completion_of(row)) {
+      case completion::files:
         out.append(" -r -F");
         break;
-      case offer::folders:
+      case completion::folders:
         out.append(" -x -a '(__fish_complete_directories)'");
         break;
-      case offer::words:
+      case completion::words:
         out.append(fmt::format(" -x -a '{}'", joined(words_of(row))));
         break;
-      case offer::nothing:
+      case completion::nothing:
         out.append(" -x");
         break;
     }
@@ -290,7 +291,7 @@ std::string fish_option(const flag_row& row) {
 std::string fish_text() {
   std::string out = R"(# Completions of bloomery for fish, printed by 'bloomery help --completions fish'.
 
-# Whether the verb that was typed is one of those given; without any, whether none was.
+# Whether the verb that was typed is one of these; without any, whether none was.
 function __bloomery_verb
     set -l words (commandline -opc)
     if test (count $argv) = 0

@@ -1,8 +1,8 @@
-// cli/flags/completions.hpp: what shells need to complete a command line, made from the tables of verbs and options.
+// cli/flags/completions.hpp: completion scripts for shells, made from the tables of verbs and options.
 //
-// Offered are verbs and their other names, the options of the verb that was typed, the words that an option takes
+// Completed are verbs and their other names, the options of the verb that was typed, the words that an option takes
 // (kinds, hashes, choices), and files or folders where a value or an operand is one. A value that cannot be guessed,
-// such as a number, gets no offer.
+// such as a number, is not completed.
 //
 // Each text stands alone: bash needs no bash-completion, zsh and fish need what comes with them.
 #pragma once
@@ -15,7 +15,7 @@ namespace bloomery::cli {
 
 struct shell_completions {
   std::string_view shell;
-  std::string_view path;  // below share/, where the shell looks
+  std::string_view path;  // below share/, where the shell searches
   std::string (*text)();
 };
 

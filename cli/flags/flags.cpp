@@ -26,33 +26,33 @@ using type = value_type;
 constexpr std::array rows = {
     // size and kind
     flag_row{flag::capacity, "capacity", "n", type::positive, "N", "",
-             "number of keys that the filter is made for; without it, build counts the keys first", on_build | on_plan | on_demo | on_dedup | on_bench, size},
+             "capacity in keys; without it, build counts the keys first", on_build | on_plan | on_demo | on_dedup | on_bench, size},
     flag_row{flag::fpr, "fpr", "p", type::fpr, "P", "",
-             "false-positive rate at that number of keys: 0.01, 1% or 1/100", on_build | on_plan | on_dedup | on_bench, size},
+             "target false-positive rate (FPR) at that capacity: 0.01, 1% or 1/100", on_build | on_plan | on_dedup | on_bench, size},
     flag_row{flag::kind, "kind", "", type::kind_name, "KIND", "",
              "kind of filter; see 'bloomery kinds'", on_build | on_plan | on_bench, size},
     flag_row{flag::layout, "layout", "", type::layout, "LAYOUT", "",
-             "layout, of kinds that have several, the usual one first", on_build | on_plan | on_bench, size},
+             "layout, for kinds that have several; the default first", on_build | on_plan | on_bench, size},
     flag_row{flag::mode, "mode", "", type::mode, "MODE", "",
-             "mode, of kinds that have several, the usual one first: a multiset counts and erases, a set stores equal keys once, fixed refuses keys beyond -n", on_build, size},
+             "mode, for kinds that have several; the default first: a multiset counts and erases, a set stores equal keys once, fixed refuses more keys than -n", on_build, size},
     flag_row{flag::growth, "growth", "", type::positive, "FACTOR", "",
-             "kind scalable: how many times as large as the one before a new link is; 2 without it", on_build, size},
+             "kind scalable: size of a new sub-filter relative to the previous one (default 2)", on_build, size},
     flag_row{flag::bits_per_key, "bits-per-key", "", type::real, "B", "",
              "size by bits per key instead of by false-positive rate", on_build | on_plan, size},
     flag_row{flag::memory, "mem", "", type::bytes, "SIZE", "",
              "memory: build and dedup stay below it, plan solves with it (64KiB, 512M, 1Gi)", on_build | on_plan | on_dedup, size},
     flag_row{flag::hashes, "hashes", "", type::positive, "K", "",
-             "number of bits that a key sets; chosen for you without it", on_build | on_plan, size},
+             "number of hash functions: bits that a key sets (default: the best for the size)", on_build | on_plan, size},
     flag_row{flag::headroom, "headroom", "", type::share, "SHARE", "",
-             "make room for this many keys more, such as 20%", on_build, size},
+             "add spare capacity, such as 20%", on_build, size},
     flag_row{flag::window, "window", "", type::text, "N|TIME", "",
-             "of kind window: keys that a key outlives (-n is the same), or the time that it stays, such as 90s, 15m, 12h, 30d or 2w", on_build, size},
+             "kind window: number of later keys after which a key expires (same as -n), or a time after which it does, such as 90s, 15m, 12h, 30d or 2w", on_build, size},
     flag_row{flag::generations, "generations", "", type::positive, "G", "",
-             "of kind window: layout rotating, with G generations (2 to 14)", on_build, size},
+             "kind window: layout rotating, with G generations (2 to 14)", on_build, size},
     flag_row{flag::exclude, "exclude", "", type::file, "FILE", "",
-             "of kind cascade: keys that the filter shall not match; - is standard input", on_build, size},
+             "kind cascade: keys that the filter must not match; - is standard input", on_build, size},
     flag_row{flag::exclude_keys, "exclude-keys", "", type::count, "N", "",
-             "plan kind cascade, too, for this many keys that it shall not match", on_plan, size},
+             "also plan kind cascade, for this many keys that it must not match", on_plan, size},
     // hashing
     flag_row{flag::hash, "hash", "", type::hash_name, "HASH", "",
              "hash function; see 'bloomery hashes'", on_build | on_dedup | on_bench, hashing},
@@ -66,60 +66,60 @@ constexpr std::array rows = {
     flag_row{flag::force, "force", "", type::none, "", "",
              "replace the output file if it exists", on_build | on_merge | on_convert, flag_group::output},
     flag_row{flag::compress, "compress", "", type::choice, "CODEC", "none rans zstd gzip",
-             "compress the file, which is then loaded into memory, not mapped; rans is the tightest for bits; build chooses the size for it", on_build | on_merge | on_convert | on_plan, flag_group::output},
+             "compress the file, which is then loaded into memory, not mapped; rans compresses bits best; build sizes the filter for it", on_build | on_merge | on_convert | on_plan, flag_group::output},
     flag_row{flag::format, "format", "", type::format_name, "FORMAT", "",
              "write the file of this product; see 'bloomery formats' (default: native; merge keeps that of its first input)", on_build | on_merge, flag_group::output},
     flag_row{flag::to, "to", "", type::format_name, "FORMAT", "",
              "format to write; see 'bloomery formats'", on_convert, flag_group::output},
-    flag_row{flag::form, "form", "", type::choice, "FORM", "binary json scandump dump",
-             "how the file is written, of formats that have several: binary or json (bits-and-blooms), scandump or dump (redisbloom); the first without it", on_build | on_merge | on_convert, flag_group::output},
+    flag_row{flag::encoding, "encoding", "", type::choice, "ENCODING", "binary json scandump dump",
+             "encoding of the file, for formats that have several: binary or json (bits-and-blooms), scandump or dump (redisbloom); default: the first", on_build | on_merge | on_convert, flag_group::output, "form"},
     flag_row{flag::bucket_size, "bucket-size", "", type::positive, "B", "",
-             "format redisbloom, kind cuckoo: slots of a bucket, 1 to 255; 2 without it", on_build, size},
+             "format redisbloom, kind cuckoo: slots per bucket, 1 to 255 (default 2)", on_build, size},
     flag_row{flag::max_iterations, "max-iterations", "", type::positive, "I", "",
-             "format redisbloom, kind cuckoo: moves before it grows, 1 to 65535; 20 without it", on_build, size},
+             "format redisbloom, kind cuckoo: evictions before it grows, 1 to 65535 (default 20)", on_build, size},
     flag_row{flag::shards, "shards", "", type::positive, "N", "",
-             "write the filter in N files (1 to 4096), FILE.00-of-04 and so on, each with a part of the keys; other verbs take FILE", on_build, flag_group::output},
+             "write the filter as N shards (1 to 4096), FILE.00-of-04 and so on, each with a share of the keys; other verbs take FILE", on_build, flag_group::output},
     flag_row{flag::strategy, "strategy", "", type::choice, "BITS", "32 64",
-             "format guava: MURMUR128_MITZ_32 or MURMUR128_MITZ_64; 64 without it, as Guava itself chooses", on_build, flag_group::output},
+             "format guava: MURMUR128_MITZ_32 or MURMUR128_MITZ_64 (default 64, as in Guava)", on_build, flag_group::output},
     flag_row{flag::k_rule, "k-rule", "", type::choice, "RULE", "old new",
-             "format guava: how the number of hash functions is chosen: old as up to Guava 33.3, new as from 33.4 on; old without it", on_build, flag_group::output},
+             "format guava: how the number of hash functions is chosen: old as up to Guava 33.3, new as from 33.4 on (default old)", on_build, flag_group::output},
     flag_row{flag::spark_version, "spark-version", "", type::choice, "VERSION", "2 1",
              "format spark: version of the file; 1 for Spark before 4.1", on_build, flag_group::output},
     // selection
     flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
-             "the filter is in this format; told by its content without it", on_openers, selection},
+             "format of the filter (default: detected from its content)", on_openers, selection},
     flag_row{flag::invert, "invert-match", "v", type::none, "", "",
-             "print the lines that are surely absent", on_query, selection},
+             "print the lines that are definitely absent", on_query, selection},
     flag_row{flag::count, "count", "c", type::none, "", "",
              "print only how many lines were selected", on_query, selection},
     flag_row{flag::mark, "mark", "", type::none, "", "",
-             "print every line, behind 1 (may be present) or 0 (absent) and a tab", on_query, selection},
+             "print every line after 1 (may be present) or 0 (absent) and a tab", on_query, selection},
     flag_row{flag::trust, "trust", "", type::none, "", "",
-             "do not check the chunks of the file as they are touched: it is known to be whole", on_query | on_verify | on_info | on_count, selection},
+             "do not check the chunks of the file as they are touched: it is known to be intact", on_query | on_verify | on_info | on_count, selection},
     flag_row{flag::plot, "plot", "", type::none, "", "",
-             "draw a picture in the terminal", on_info | on_plan | on_bench, selection},
+             "draw a chart in the terminal", on_info | on_plan | on_bench, selection},
     flag_row{flag::keys, "keys", "", type::file, "FILE", "",
              "keys that the filter was built from; - is standard input", on_verify, selection},
     flag_row{flag::probes, "probes", "", type::positive, "M", "",
-             "how many absent keys to generate for the measurement (default 1,000,000)", on_verify, selection},
+             "number of absent keys to generate for the measurement (default 1,000,000)", on_verify, selection},
     flag_row{flag::absent, "absent", "", type::file, "FILE", "",
              "measure with the keys of this file, known to be absent, instead of generated ones", on_verify, selection},
     flag_row{flag::quick, "quick", "", type::none, "", "",
-             "less work, rougher figures: hashes measures for a shorter time, demo takes 100,000 keys, bench fewer sizes", on_hashes | on_demo | on_bench, selection},
+             "less work, less precise figures: hashes measures for a shorter time, demo uses 100,000 keys, bench fewer sizes", on_hashes | on_demo | on_bench, selection},
     flag_row{flag::approx, "approx", "", type::none, "", "",
-             "remember lines in a filter: a few bits each, and a share of at most P of the new lines is lost", on_dedup, selection},
+             "remember lines in a filter: a few bits each, and at most a share P of the new lines is lost", on_dedup, selection},
     flag_row{flag::state, "state", "", type::file, "FILE", "",
              "remember the lines in FILE, and those of earlier runs with it", on_dedup, selection},
     flag_row{flag::repeated, "repeated", "D", type::none, "", "",
              "print only lines that occur again: once each, at their second occurrence", on_dedup, selection},
     flag_row{flag::counts, "counts", "c", type::none, "", "",
-             "print each line once, at the end, behind the number of its occurrences and a tab", on_dedup, selection},
+             "print each line once, at the end, after the number of its occurrences and a tab", on_dedup, selection},
     flag_row{flag::temp_dir, "temp-dir", "T", type::file, "DIR", "",
-             "folder for what does not stay in memory (default: TMPDIR, or /tmp)", on_dedup, selection},
+             "folder for spilled data (default: TMPDIR, or /tmp)", on_dedup, selection},
     flag_row{flag::intersect, "intersect", "", type::none, "", "",
-             "keep what is in all of them instead of what is in any", on_merge, selection},
-    flag_row{flag::any_fpr, "any-rate", "", type::none, "", "",
-             "merge filters of kind growing even if the result breaks their promise", on_merge, selection},
+             "intersection instead of union", on_merge, selection},
+    flag_row{flag::any_fpr, "any-fpr", "", type::none, "", "",
+             "merge filters of kind growing even if the result exceeds their target FPR", on_merge, selection, "any-rate"},
     flag_row{flag::lsm, "lsm", "", type::none, "", "",
              "allot memory to the filters of the levels of a log-structured store", on_plan, selection},
     flag_row{flag::levels, "levels", "", type::positive, "L", "",
@@ -127,7 +127,7 @@ constexpr std::array rows = {
     flag_row{flag::lsm_keys, "keys", "", type::positive, "N", "",
              "with --lsm: number of keys in all levels together", on_plan, selection},
     flag_row{flag::size_ratio, "size-ratio", "", type::real, "T", "",
-             "with --lsm: how many times more keys each level has than the one before (default 10)", on_plan, selection},
+             "with --lsm: number of keys of a level relative to the previous one (default 10)", on_plan, selection},
     flag_row{flag::man, "man", "", type::none, "", "",
              "print the manual page instead, as source for man: 'bloomery help --man build | man -l -'", on_help, selection},
     flag_row{flag::completions, "completions", "", type::choice, "SHELL", "bash zsh fish",
@@ -142,7 +142,7 @@ constexpr std::array rows = {
     flag_row{flag::delimiter, "delimiter", "d", type::character, "CHAR", "",
              "what separates fields (default: a tab; with --csv a comma)", on_key_readers, flag_group::keys},
     flag_row{flag::csv, "csv", "", type::none, "", "",
-             "input is CSV with quotes (RFC 4180); without -f the key is the whole record, field by field", on_key_readers, flag_group::keys},
+             "input is CSV with quotes (RFC 4180); without -f the key is the complete record, field by field", on_key_readers, flag_group::keys},
     flag_row{flag::header, "header", "", type::none, "", "",
              "the first record of each file holds names, not a key; query, count and dedup print that of the first file", on_key_readers, flag_group::keys},
     flag_row{flag::hex, "hex", "", type::none, "", "",
@@ -150,20 +150,20 @@ constexpr std::array rows = {
     flag_row{flag::u64, "u64", "", type::none, "", "",
              "keys are decimal integers, hashed as 8 little-endian bytes", on_key_readers, flag_group::keys},
     flag_row{flag::funnel, "funnel", "", type::choice, "FUNNEL", "bytes utf8 utf16 int long",
-             "keys become bytes as by this funnel of Guava: bytes as they are, text as UTF-8 or UTF-16, decimal integers as 4 or 8 little-endian bytes", on_key_readers, flag_group::keys},
+             "encode keys as this funnel of Guava does: bytes unchanged, text as UTF-8 or UTF-16, decimal integers as 4 or 8 little-endian bytes", on_key_readers, flag_group::keys},
     flag_row{flag::crlf, "crlf", "", type::none, "", "",
              "lines end with CR LF: the CR is not part of the key", on_key_readers, flag_group::keys},
     flag_row{flag::no_decompress, "no-decompress", "", type::none, "", "",
-             "read input as it is, also if it begins as compressed data or a filter does", on_key_readers, flag_group::keys},
+             "read input unchanged, even if it looks like compressed data or a filter", on_key_readers, flag_group::keys},
     // general
     flag_row{flag::json, "json", "", type::none, "", "",
              "print one JSON object on standard output", on_all & ~on_help, general},
     flag_row{flag::quiet, "quiet", "q", type::none, "", "",
-             "print nothing but errors and warnings; the exit code answers", on_key_readers | on_merge | on_convert, general},
+             "print only errors and warnings; the exit code is the result", on_key_readers | on_merge | on_convert, general},
     flag_row{flag::strict, "strict", "", type::none, "", "",
-             "exit with 1 after a warning, such as that of a filter that holds more keys than it was made for; the output is written all the same", on_build | on_add | on_remove | on_merge | on_dedup, general},
+             "exit with 1 after a warning, such as a filter that holds more keys than its capacity; the output is written all the same", on_build | on_add | on_remove | on_merge | on_dedup, general},
     flag_row{flag::progress, "progress", "", type::none, "", "",
-             "show progress on standard error even if that is no terminal", on_key_readers | on_demo | on_bench, general},
+             "show progress on standard error even if it is not a terminal", on_key_readers | on_demo | on_bench, general},
     flag_row{flag::no_progress, "no-progress", "", type::none, "", "",
              "show no progress", on_key_readers | on_demo | on_bench, general},
     flag_row{flag::color, "color", "", type::choice, "WHEN", "auto always never",
@@ -198,7 +198,7 @@ std::vector<std::string_view> names_of_hashes() {
 
 std::vector<std::string_view> names_of_formats() {
   std::vector<std::string_view> names;
-  for (const formats::format* form : formats::list()) names.push_back(form->name);
+  for (const formats::format* format : formats::list()) names.push_back(format->name);
   return names;
 }
 
@@ -233,7 +233,7 @@ outcome<std::uint64_t> parse_character(std::string_view text) {
   return fail_text(fmt::format("'{}' is not one character: give one byte, or \\t or \\0", text));
 }
 
-// Names the row in front of what a number parser says.
+// Names the row before the message of a number parser.
 template <class T>
 outcome<void> store(const flag_row& row, outcome<T> parsed, T& to) {
   if (!parsed) return fail_usage(fmt::format("{}: {}", shown(row), parsed.error().text));
@@ -242,15 +242,16 @@ outcome<void> store(const flag_row& row, outcome<T> parsed, T& to) {
 }
 
 // What getopt_long did not take, in words. `word` is the argument it stopped at.
-failed explain(const verb& of, int code, int option, std::string_view word) {
+failed explain(const verb& command, int code, int option, std::string_view word) {
   constexpr int long_options = 256;
   const bool is_long = option >= long_options || option == 0;
-  const std::string name = option >= long_options ? shown(*find_row(of.bit, static_cast<flag>(option - long_options)))
-                                                  : fmt::format("-{}", static_cast<char>(option));
+  const std::string name = option >= long_options
+                               ? shown(*find_row(command.bit, static_cast<flag>(option - long_options)))
+                               : fmt::format("-{}", static_cast<char>(option));
   if (code == ':') {
-    const flag_row* row = is_long ? find_row(of.bit, static_cast<flag>(option - long_options)) : nullptr;
+    const flag_row* row = is_long ? find_row(command.bit, static_cast<flag>(option - long_options)) : nullptr;
     for (const flag_row& each : rows) {
-      if (row == nullptr && (each.verbs & of.bit) != 0 &&
+      if (row == nullptr && (each.verbs & command.bit) != 0 &&
           each.short_names.find(static_cast<char>(option)) != std::string_view::npos) {
         row = &each;
       }
@@ -259,20 +260,20 @@ failed explain(const verb& of, int code, int option, std::string_view word) {
   }
   if (option >= long_options) return fail_usage(fmt::format("{} takes no value", name));
   if (!is_long) {
-    return fail_usage(fmt::format("there is no option {}; see 'bloomery {} --help'", name, of.name));
+    return fail_usage(fmt::format("there is no option {}; see 'bloomery {} --help'", name, command.name));
   }
-  const std::string_view given = word.substr(0, word.find('=')).substr(std::min<std::size_t>(2, word.size()));
+  const std::string_view typed = word.substr(0, word.find('=')).substr(std::min<std::size_t>(2, word.size()));
   std::string candidates;
   std::vector<std::string_view> known;
   for (const flag_row& row : rows) {
-    if ((row.verbs & of.bit) == 0) continue;
+    if ((row.verbs & command.bit) == 0) continue;
     known.push_back(row.name);
-    if (row.name.substr(0, given.size()) == given) candidates.append(candidates.empty() ? "" : ", ").append(shown(row));
+    if (row.name.substr(0, typed.size()) == typed) candidates.append(candidates.empty() ? "" : ", ").append(shown(row));
   }
-  if (!candidates.empty()) return fail_usage(fmt::format("--{} may mean {}: write it out", given, candidates));
-  const std::string_view near = nearest(given, known);
-  if (!near.empty()) return fail_usage(fmt::format("there is no option --{}; did you mean --{}?", given, near));
-  return fail_usage(fmt::format("there is no option --{}; see 'bloomery {} --help'", given, of.name));
+  if (!candidates.empty()) return fail_usage(fmt::format("--{} may mean {}: write it out", typed, candidates));
+  const std::string_view near = nearest(typed, known);
+  if (!near.empty()) return fail_usage(fmt::format("there is no option --{}; did you mean --{}?", typed, near));
+  return fail_usage(fmt::format("there is no option --{}; see 'bloomery {} --help'", typed, command.name));
 }
 
 }  // namespace
@@ -320,7 +321,7 @@ outcome<void> options::convert(const flag_row& row, value& to) {
   switch (row.type) {
     case type::none:
     case type::text:
-    case type::layout:  // a kind knows its own, and says so
+    case type::layout:  // checked by the kind
     case type::mode:
       return {};
     case type::file:
@@ -356,26 +357,29 @@ outcome<void> options::convert(const flag_row& row, value& to) {
 
 outcome<void> options::set(const flag_row& row, const char* text) {
   value& to = values_[static_cast<std::size_t>(row.id)];
-  to.given = true;
+  to.is_set = true;
   to.text = text == nullptr ? "" : text;
   return convert(row, to);
 }
 
-outcome<options> options::parse(const verb& of, std::span<char* const> argv) {
+outcome<options> options::parse(const verb& command, std::span<char* const> argv) {
   constexpr int long_options = 256;
   std::string short_options = ":";
   std::vector<option> long_table;
   for (const flag_row& row : rows) {
-    if ((row.verbs & of.bit) == 0) continue;
+    if ((row.verbs & command.bit) == 0) continue;
     const bool takes = row.type != type::none;
     for (const char c : row.short_names) short_options.append(1, c).append(takes ? ":" : "");
-    long_table.push_back(
-        {row.name.data(), takes ? required_argument : no_argument, nullptr, long_options + static_cast<int>(row.id)});
+    for (const std::string_view name : {row.name, row.old_name}) {
+      if (name.empty()) continue;
+      long_table.push_back(
+          {name.data(), takes ? required_argument : no_argument, nullptr, long_options + static_cast<int>(row.id)});
+    }
   }
   long_table.push_back({nullptr, 0, nullptr, 0});
 
   options parsed;
-  parsed.verb_ = &of;
+  parsed.verb_ = &command;
   opterr = 0;
   optind = 0;  // glibc: start anew
   std::vector<char*> words(argv.begin(), argv.end());
@@ -384,11 +388,11 @@ outcome<options> options::parse(const verb& of, std::span<char* const> argv) {
   while (true) {
     const int code = getopt_long(count, words.data(), short_options.c_str(), long_table.data(), nullptr);
     if (code == -1) break;
-    if (code == '?' || code == ':') return explain(of, code, optopt, words[static_cast<std::size_t>(optind) - 1]);
+    if (code == '?' || code == ':') return explain(command, code, optopt, words[static_cast<std::size_t>(optind) - 1]);
     for (const flag_row& row : rows) {
       const bool meant = code >= long_options ? static_cast<flag>(code - long_options) == row.id
                                               : row.short_names.find(static_cast<char>(code)) != std::string_view::npos;
-      if (!meant || (row.verbs & of.bit) == 0) continue;
+      if (!meant || (row.verbs & command.bit) == 0) continue;
       if (auto stored = parsed.set(row, optarg); !stored) return failed(stored.error());
       break;
     }

@@ -1,11 +1,11 @@
-// cli/flags/flags.hpp: THE table of options. Parsing, checks, --help, and whatever else speaks of options, come from it.
+// cli/flags/flags.hpp: THE table of options. Parsing, checks, --help, manual pages and completions come from it.
 //
 // An option is one row in flags.cpp: its id, names, the kind of value it takes, its help text, the verbs that take it
-// and the group under which help lists it. Values are checked while the command line is read, so a verb asks for a
-// number and gets one:
+// and the group under which help lists it. Values are checked while the command line is read, so a verb gets a
+// number:
 //
 //     options.has(flag::json)
-//     options.text(flag::output)                 // "" when it was not given
+//     options.text(flag::output)                 // "" if it is not set
 //     options.count(flag::capacity)              // std::optional<std::uint64_t>
 //     options.operands()                         // what is not an option
 #pragma once
@@ -78,7 +78,7 @@ enum class flag : std::uint8_t {
   format,
   to,
   from,
-  form,
+  encoding,
   shards,
   strategy,
   k_rule,
@@ -161,13 +161,14 @@ struct flag_row {
   std::string_view help;
   verb_set verbs;
   flag_group group;
+  std::string_view old_name{};  // still parsed; help and completions do not list it
 };
 
 std::span<const flag_row> flag_table();
 std::string_view group_title(flag_group group);
 // The words that the value of an option may be; empty when it is no choice of words.
 std::vector<std::string_view> words_of(const flag_row& row);
-// The help of an option; where each kind has words of its own, with these.
+// The help of an option; with the words of each kind where they differ.
 std::string help_of(const flag_row& row);
 // The layouts of a kind without what may follow their names.
 std::vector<std::string_view> layout_names(const kind_info& kind);
@@ -175,31 +176,31 @@ std::vector<std::string_view> layout_names(const kind_info& kind);
 class options {
  public:
   // argv[0] is the verb's name and is skipped. A problem is always one of usage.
-  static outcome<options> parse(const verb& of, std::span<char* const> argv);
+  static outcome<options> parse(const verb& command, std::span<char* const> argv);
 
-  [[nodiscard]] const verb& of() const { return *verb_; }
-  [[nodiscard]] bool has(flag id) const { return at(id).given; }
+  [[nodiscard]] const verb& command() const { return *verb_; }
+  [[nodiscard]] bool has(flag id) const { return value_of(id).is_set; }
   [[nodiscard]] std::string_view text(flag id, std::string_view otherwise = {}) const {
-    return at(id).given ? std::string_view(at(id).text) : otherwise;
+    return value_of(id).is_set ? std::string_view(value_of(id).text) : otherwise;
   }
   // Types count, positive, bytes, seed and character.
   [[nodiscard]] std::optional<std::uint64_t> count(flag id) const {
-    return at(id).given ? std::optional(at(id).whole) : std::nullopt;
+    return value_of(id).is_set ? std::optional(value_of(id).whole) : std::nullopt;
   }
   // Types fpr, share and real.
   [[nodiscard]] std::optional<double> real(flag id) const {
-    return at(id).given ? std::optional(at(id).real) : std::nullopt;
+    return value_of(id).is_set ? std::optional(value_of(id).real) : std::nullopt;
   }
   [[nodiscard]] const std::vector<std::string>& operands() const { return operands_; }
 
  private:
   struct value {
-    bool given = false;
+    bool is_set = false;
     std::string text;
     std::uint64_t whole = 0;
     double real = 0;
   };
-  [[nodiscard]] const value& at(flag id) const { return values_[static_cast<std::size_t>(id)]; }
+  [[nodiscard]] const value& value_of(flag id) const { return values_[static_cast<std::size_t>(id)]; }
   outcome<void> set(const flag_row& row, const char* text);
   static outcome<void> convert(const flag_row& row, value& to);
 

@@ -12,12 +12,12 @@ namespace {
 
 struct parameter {
   flag id;
-  std::string_view name;
+  std::string_view name;  // in formats::format::options
   std::string_view formats::format_options::*member;
 };
 
 constexpr std::array parameters = {
-    parameter{flag::form, "form", &formats::format_options::form},
+    parameter{flag::encoding, "form", &formats::format_options::form},
     parameter{flag::strategy, "strategy", &formats::format_options::strategy},
     parameter{flag::k_rule, "k-rule", &formats::format_options::k_rule},
     parameter{flag::bucket_size, "bucket-size", &formats::format_options::bucket_size},
@@ -27,19 +27,29 @@ constexpr std::array parameters = {
 
 }  // namespace
 
-bool takes(const formats::format& form, std::string_view name) {
-  const auto taken = words_in(form.options);
+std::string_view flag_name(std::string_view name) {
+  for (const parameter& each : parameters) {
+    if (each.name != name) continue;
+    for (const flag_row& row : flag_table()) {
+      if (row.id == each.id) return row.name;
+    }
+  }
+  return name;
+}
+
+bool takes(const formats::format& format, std::string_view name) {
+  const auto taken = words_in(format.options);
   return std::find(taken.begin(), taken.end(), name) != taken.end();
 }
 
 namespace {
 
-failed is_for_others(const parameter& of) {
+failed is_for_others(const parameter& param) {
   std::string those;
-  for (const formats::format* form : formats::list()) {
-    if (takes(*form, of.name)) those.append(those.empty() ? "" : ", ").append(form->name);
+  for (const formats::format* format : formats::list()) {
+    if (takes(*format, param.name)) those.append(those.empty() ? "" : ", ").append(format->name);
   }
-  return fail_usage(fmt::format("--{} is for format {}: leave it out", of.name, those));
+  return fail_usage(fmt::format("--{} is for format {}: leave it out", flag_name(param.name), those));
 }
 
 std::string_view hash_name(const hash_spec& spec) {
@@ -56,28 +66,28 @@ std::string bits_of(const any_filter& filter, const formats::format& from) {
 
 }  // namespace
 
-outcome<formats::format_options> format_options_of(const options& given) {
+outcome<formats::format_options> format_options_of(const options& opts) {
   formats::format_options out;
   for (const parameter& each : parameters) {
-    if (!given.has(each.id)) continue;
+    if (!opts.has(each.id)) continue;
     bool named = false;
     bool taken = false;
     for (const flag id : {flag::format, flag::to, flag::from}) {
-      const formats::format* form = formats::find(given.text(id));
-      if (form == nullptr) continue;
+      const formats::format* format = formats::find(opts.text(id));
+      if (format == nullptr) continue;
       named = true;
-      taken |= takes(*form, each.name);
+      taken |= takes(*format, each.name);
     }
     if (named && !taken) return is_for_others(each);
-    out.*each.member = given.text(each.id);
+    out.*each.member = opts.text(each.id);
   }
   return out;
 }
 
-outcome<void> check_parameters(const options& given, const formats::format& form) {
+outcome<void> check_parameters(const options& opts, const formats::format& format) {
   for (const parameter& each : parameters) {
-    const bool of_input = given.has(flag::from) && takes(*formats::find(given.text(flag::from)), each.name);
-    if (given.has(each.id) && !takes(form, each.name) && !of_input) return is_for_others(each);
+    const bool of_input = opts.has(flag::from) && takes(*formats::find(opts.text(flag::from)), each.name);
+    if (opts.has(each.id) && !takes(format, each.name) && !of_input) return is_for_others(each);
   }
   return {};
 }
@@ -89,16 +99,16 @@ failed cannot_become(std::string_view name, const any_filter& filter, const form
     if (const auto spec = to.hash({})) theirs.append(fmt::format(" with {}", hash_name(*spec)));
   }
   return fail_file(name, fmt::format("cannot become {}: its bits were set by {}, and {} sets other bits for the same "
-                                     "keys. A filter does not give its keys back: build it again from them with "
+                                     "keys. A filter does not store its keys: build it again from them with "
                                      "'bloomery build --format {} -o FILE KEYFILES'",
                                      to.name, bits_of(filter, from), theirs, to.name));
 }
 
-const formats::format& output_format(const options& given, const formats::format* otherwise) {
-  const std::string_view name = given.text(flag::format, given.text(flag::to));
-  const formats::format* form = formats::find(name);
-  if (form == nullptr) form = otherwise;
-  return form == nullptr ? *formats::list().front() : *form;
+const formats::format& output_format(const options& opts, const formats::format* otherwise) {
+  const std::string_view name = opts.text(flag::format, opts.text(flag::to));
+  const formats::format* format = formats::find(name);
+  if (format == nullptr) format = otherwise;
+  return format == nullptr ? *formats::list().front() : *format;
 }
 
 }  // namespace bloomery::cli

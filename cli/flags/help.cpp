@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t width = 80;
 constexpr std::size_t help_column = 28;
 
-// Appends `text`, broken between words, every line behind `indent` blanks; the cursor is at column `at`.
+// Appends `text`, broken between words, every line after `indent` blanks; the cursor is at column `at`.
 void wrap(std::string& out, std::string_view text, std::size_t indent, std::size_t at) {
   while (!text.empty()) {
     const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
@@ -42,8 +42,8 @@ void wrap(std::string& out, std::string_view text, std::size_t indent, std::size
   out.append("\n");
 }
 
-// "-o FILE [-n N]": broken between its parts, never inside brackets.
-void wrap_form(std::string& out, std::string_view prefix, std::string_view usage) {
+// "-o FILE [-n N]": broken between its words, never inside brackets.
+void wrap_usage_line(std::string& out, std::string_view prefix, std::string_view usage) {
   constexpr char held_blank = '\x01';
   std::string held(usage);
   int depth = 0;
@@ -57,13 +57,13 @@ void wrap_form(std::string& out, std::string_view prefix, std::string_view usage
   std::replace(out.begin() + static_cast<std::ptrdiff_t>(first), out.end(), held_blank, ' ');
 }
 
-// Every form of a verb on lines of its own.
-void wrap_usage(std::string& out, const verb& of) {
-  std::string_view usage = of.usage;
+// Each usage of a verb on its own lines.
+void wrap_usage(std::string& out, const verb& command) {
+  std::string_view usage = command.usage;
   std::string_view first = "Usage:";
   while (true) {
     const std::size_t end = std::min(usage.find('\n'), usage.size());
-    wrap_form(out, fmt::format("{:<6} bloomery {} ", first, of.name), usage.substr(0, end));
+    wrap_usage_line(out, fmt::format("{:<6} bloomery {} ", first, command.name), usage.substr(0, end));
     if (end == usage.size()) return;
     usage.remove_prefix(end + 1);
     first = "";
@@ -98,25 +98,25 @@ void add_option(std::string& out, const flag_row& row) {
 
 }  // namespace
 
-std::string verb_help(const verb& of) {
+std::string verb_help(const verb& command) {
   std::string out;
-  wrap_usage(out, of);
-  if (!of.alias.empty()) out.append(fmt::format("       bloomery {} is the same\n", of.alias));
+  wrap_usage(out, command);
+  if (!command.alias.empty()) out.append(fmt::format("       bloomery {} is the same\n", command.alias));
   out.append("\n");
-  wrap(out, of.description, 0, 0);
+  wrap(out, command.description, 0, 0);
   for (std::size_t group = 0; group < static_cast<std::size_t>(flag_group::count_); ++group) {
     bool titled = false;
     for (const flag_row& row : flag_table()) {
-      if ((row.verbs & of.bit) == 0 || static_cast<std::size_t>(row.group) != group) continue;
+      if ((row.verbs & command.bit) == 0 || static_cast<std::size_t>(row.group) != group) continue;
       if (!titled) out.append(fmt::format("\n{}:\n", group_title(row.group)));
       titled = true;
       add_option(out, row);
     }
   }
-  if (!of.examples.empty()) out.append("\nExamples:\n");
-  for (const example& each : of.examples) out.append(fmt::format("  {}\n      {}\n", each.command, each.text));
+  if (!command.examples.empty()) out.append("\nExamples:\n");
+  for (const example& each : command.examples) out.append(fmt::format("  {}\n      {}\n", each.command, each.text));
   out.append("\nExit codes:\n");
-  wrap(out, of.exit_codes, 2, 0);
+  wrap(out, command.exit_codes, 2, 0);
   return out;
 }
 
@@ -134,7 +134,7 @@ std::string main_help() {
   wrap(out.append("\nOther names: "), aliases, 13, 13);
   out.append(
       "\nOptions:\n"
-      "  -h, --help     this help; 'bloomery VERB --help' says all of a verb,\n"
+      "  -h, --help     this help; 'bloomery VERB --help' describes a verb,\n"
       "                 'bloomery help --man' prints the manual page\n"
       "  -V, --version  the version\n\n");
   wrap(out, page.numbers, 0, 0);
@@ -149,7 +149,7 @@ std::string short_help() {
   for (const verb* each : verbs()) names.append(fmt::format(" {}", each->name));
   return fmt::format(
       "Usage: bloomery VERB [OPTIONS] [FILES]\nVerbs:{}\n"
-      "'bloomery --help' says more.\n",
+      "See 'bloomery --help'.\n",
       names);
 }
 

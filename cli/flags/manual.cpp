@@ -59,7 +59,7 @@ std::string escaped(std::string_view text, bool literal) {
   return out;
 }
 
-// Sentences on lines of their own, so that roff sets the space behind them; paragraphs apart.
+// One sentence per line, so that roff sets the space after them; paragraphs apart.
 void add_text(std::string& out, std::string_view text) {
   std::string broken = "\n";
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -89,9 +89,9 @@ void add_start(std::string& out, std::string_view name, std::string_view summary
 }
 
 // "-o FILE [-n N] FILES...": what is an option and what stands for something else.
-void add_form(std::string& out, std::string_view form) {
+void add_usage_line(std::string& out, std::string_view usage) {
   std::string spaced;
-  for (const char c : form) spaced.append(c == '[' ? "[ " : (c == ']' ? " ]" : std::string(1, c)));
+  for (const char c : usage) spaced.append(c == '[' ? "[ " : (c == ']' ? " ]" : std::string(1, c)));
   std::string_view rest = spaced;
   int depth = 0;
   bool fresh = true;
@@ -123,12 +123,12 @@ void add_form(std::string& out, std::string_view form) {
   }
 }
 
-void add_forms(std::string& out, const verb& of) {
-  std::string_view usage = of.usage;
+void add_usage_lines(std::string& out, const verb& command) {
+  std::string_view usage = command.usage;
   while (true) {
     const std::size_t end = std::min(usage.find('\n'), usage.size());
-    out.append(fmt::format(".Nm bloomery {}\n", of.name));
-    add_form(out, usage.substr(0, end));
+    out.append(fmt::format(".Nm bloomery {}\n", command.name));
+    add_usage_line(out, usage.substr(0, end));
     if (end == usage.size()) return;
     usage.remove_prefix(end + 1);
   }
@@ -147,12 +147,12 @@ void write_option(std::string& out, const flag_row& row) {
   add_text(out, text);
 }
 
-void add_options(std::string& out, const verb& of) {
+void add_options(std::string& out, const verb& command) {
   out.append(".Sh OPTIONS\n");
   for (std::size_t group = 0; group < static_cast<std::size_t>(flag_group::count_); ++group) {
     bool open = false;
     for (const flag_row& row : flag_table()) {
-      if ((row.verbs & of.bit) == 0 || static_cast<std::size_t>(row.group) != group) continue;
+      if ((row.verbs & command.bit) == 0 || static_cast<std::size_t>(row.group) != group) continue;
       if (!open) out.append(fmt::format(".Ss {}\n.Bl -tag -width Ds\n", group_title(row.group)));
       open = true;
       write_option(out, row);
@@ -249,18 +249,18 @@ std::string manual_page() {
   return out;
 }
 
-std::string manual_page(const verb& of) {
+std::string manual_page(const verb& command) {
   std::string out;
-  add_start(out, fmt::format("bloomery-{}", of.name), of.summary);
-  add_forms(out, of);
+  add_start(out, fmt::format("bloomery-{}", command.name), command.summary);
+  add_usage_lines(out, command);
   out.append(".Sh DESCRIPTION\n");
-  add_text(out, of.description);
-  if (!of.alias.empty()) out.append(fmt::format(".Pp\n.Nm bloomery {}\nis the same.\n", of.alias));
-  add_options(out, of);
-  add_environment(out, of.bit);
-  add_exit_codes(out, of.exit_codes);
-  add_examples(out, of.examples);
-  add_see_also(out, &of);
+  add_text(out, command.description);
+  if (!command.alias.empty()) out.append(fmt::format(".Pp\n.Nm bloomery {}\nis the same.\n", command.alias));
+  add_options(out, command);
+  add_environment(out, command.bit);
+  add_exit_codes(out, command.exit_codes);
+  add_examples(out, command.examples);
+  add_see_also(out, &command);
   return out;
 }
 

@@ -13,6 +13,6 @@ namespace bloomery::cli {
 // bloomery(1)
 std::string manual_page();
 // bloomery-VERB(1)
-std::string manual_page(const verb& of);
+std::string manual_page(const verb& command);
 
 }  // namespace bloomery::cli

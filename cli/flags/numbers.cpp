@@ -13,7 +13,7 @@
 namespace bloomery::cli {
 namespace {
 
-__extension__ using wide_count = unsigned __int128;
+__extension__ using uint128 = unsigned __int128;
 
 constexpr std::string_view count_hint = "give a whole number such as 1000, 1e9, 10M or 1Gi";
 constexpr std::string_view bytes_hint = "give a size such as 4096, 64KiB, 512M or 1Gi";
@@ -81,7 +81,7 @@ outcome<std::uint64_t> parse_whole(std::string_view text, fraction rule, std::st
   if (rule == fraction::dropped && !rest.empty() && rest.back() == 'B') rest.remove_suffix(1);
   const std::uint64_t factor = suffix_factor(rest);
   if (!number || factor == 0) return fail_text(fmt::format("'{}' is not usable: {}", text, hint));
-  wide_count value = static_cast<wide_count>(number->digits) * factor;
+  uint128 value = static_cast<uint128>(number->digits) * factor;
   constexpr auto limit = std::numeric_limits<std::uint64_t>::max();
   for (int i = 0; i < number->exponent && value != 0; ++i) {
     if (value > limit) return fail_text(fmt::format("'{}' {}", text, too_large));
@@ -236,7 +236,7 @@ std::string percent(double share) {
   return fmt::format("{:.3g} %", value);
 }
 
-std::string rate_text(double fpr) {
+std::string fpr_text(double fpr) {
   if (!(fpr > 0.0)) return "0 %";
   if (fpr >= 0.5) return percent(fpr);
   const double one_in = 1.0 / fpr;

@@ -1,12 +1,12 @@
-// cli/flags/numbers.hpp: numbers as people write them, and as they like to read them.
+// cli/flags/numbers.hpp: numbers as users write and read them.
 //
 // In:  counts  1000  1e9  10M  1.5G  1Ki      (k M G T P E: powers of 1000; Ki Mi Gi ...: powers of 1024)
 //      bytes   the same, with or without a final B: 64KiB  1GB  512
-//      rates   0.01  1%  1/100  1e-6
+//      FPRs    0.01  1%  1/100  1e-6
 //      times   90s  15m  12h  30d  2w  1.5h      (seconds, minutes, hours, days, weeks)
-// Values are exact: what does not fit 64 bits or is not whole is refused, never rounded (bytes may round down).
+// Values are exact: what does not fit 64 bits or is not an integer is refused, never rounded (bytes may round down).
 //
-// Out: with_commas(1234567) = "1,234,567"; human_count(1234567) = "1.23 M"; sizes with both forms.
+// Out: with_commas(1234567) = "1,234,567"; human_count(1234567) = "1.23 M"; sizes in both notations.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace bloomery::cli {
 
-// The text of a failure says what would be right, without the name of the option.
+// The text of a failure describes valid input, without the name of the option.
 outcome<std::uint64_t> parse_count(std::string_view text);
 outcome<std::uint64_t> parse_bytes(std::string_view text);
 // A time in nanoseconds, above 0 and below 36 years.
@@ -53,6 +53,6 @@ std::string human_duration(std::uint64_t ns);
 // "1.00 %", "0.0100 %", "1.2e-09"
 std::string percent(double share);
 // "1.00 % (1 in 100)"
-std::string rate_text(double fpr);
+std::string fpr_text(double fpr);
 
 }  // namespace bloomery::cli

@@ -23,7 +23,7 @@ namespace {
 
 constexpr std::size_t packed_block_bytes = std::size_t{1} << 18U;
 constexpr std::string_view gzip_magic{"\x1f\x8b", 2};
-// Decoders of xz take what the file asks for. `xz -9` needs 65 MiB; zstd has a limit of this order, too.
+// Decoders of xz allocate what the file requests. `xz -9` needs 65 MiB; zstd has a limit of this order, too.
 constexpr std::uint64_t xz_memory_bytes = std::uint64_t{256} << 20U;
 
 bool begins(std::string_view text, std::string_view magic) { return text.substr(0, magic.size()) == magic; }
@@ -38,7 +38,7 @@ struct byte_source::gzip_unpacker final : unpacker {
 
   static constexpr int gzip_window_bits = 15 + 16;
 
-  // Between members: true when another one follows, false at the end or when starved. Zeros behind the last one are
+  // Between members: true when another one follows, false at the end or when starved. Zeros after the last one are
   // padding of tapes.
   outcome<bool> next_member(byte_source& from) {
     while (true) {
@@ -47,13 +47,13 @@ struct byte_source::gzip_unpacker final : unpacker {
       if (other != 0) from.at_ += std::min(other, left.size());
       if (other != std::string_view::npos && from.left().size() >= 2) {
         if (begins(from.left(), gzip_magic)) return true;
-        return fail_file(from.name(), "has other bytes behind its gzip data: is it two files in one?");
+        return fail_file(from.name(), "has other bytes after its gzip data: is it two files in one?");
       }
       const auto more = from.refill();
       if (!more) return failed(more.error());
       if (*more) continue;
       if (from.starved_ || from.left().empty()) return false;
-      return fail_file(from.name(), "has other bytes behind its gzip data: is it two files in one?");
+      return fail_file(from.name(), "has other bytes after its gzip data: is it two files in one?");
     }
   }
 
@@ -96,7 +96,7 @@ struct byte_source::gzip_unpacker final : unpacker {
 
   z_stream stream{};
   bool started = false;
-  bool between = false;  // behind the end of a member
+  bool between = false;  // after the end of a member
   bool ended = false;
 };
 
@@ -110,7 +110,7 @@ struct byte_source::zstd_unpacker final : unpacker {
     if (stream == nullptr) return fail_file(from.name(), "cannot unpack zstd: no memory");
     ZSTD_outBuffer out{to.data(), to.size(), 0};
     while (out.pos == 0) {
-      // What the library still holds comes before new input; a whole frame leaves nothing behind.
+      // What the library still holds comes before new input; a complete frame leaves nothing.
       if (from.left().empty() && !(inside && pending)) {
         const auto more = from.refill();
         if (!more) return failed(more.error());
@@ -164,7 +164,7 @@ struct byte_source::xz_unpacker final : unpacker {
       from.at_ = from.packed_.size() - stream.avail_in;
       pending = stream.avail_out == 0;
       ended = code == LZMA_STREAM_END;
-      // Without new input, LZMA_BUF_ERROR only says that there is nothing to do.
+      // Without new input, LZMA_BUF_ERROR only means that there is nothing to do.
       if (code == LZMA_OK || code == LZMA_STREAM_END || (code == LZMA_BUF_ERROR && !input_ended)) continue;
       return fail_file(from.name(), why(code));
     }
@@ -184,7 +184,7 @@ struct byte_source::xz_unpacker final : unpacker {
       case LZMA_OPTIONS_ERROR:
         return "its xz data has options that this liblzma does not know: use a newer one";
       default:
-        return "its xz data is damaged, or has other bytes behind it: copy it again";
+        return "its xz data is damaged, or has other bytes after it: copy it again";
     }
   }
 
@@ -216,7 +216,8 @@ byte_source::~byte_source() {
 
 namespace {
 
-// As many of the first bytes of a regular file as a signature can have. Those that cannot be read are for open() to tell.
+// As many of the first bytes of a regular file as a signature can have. Those that cannot be read are reported by
+// open().
 std::string first_bytes_of(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
   if (descriptor < 0) return {};
@@ -297,7 +298,7 @@ outcome<bool> byte_source::wait_for_bytes() {
   if (regular_) return true;
   while (true) {
     std::array<pollfd, 2> watched = {pollfd{descriptor_, POLLIN, 0}, pollfd{wake_, POLLIN, 0}};
-    // A negative descriptor is passed over. What cannot be watched is left to read(), which says why.
+    // A negative descriptor is passed over. What cannot be watched is left to read(), which reports why.
     const int ready = poll(watched.data(), watched.size(), patience_ == patience::now ? 0 : -1);
     if (ready < 0 && errno == EINTR) continue;
     if (ready < 0 || watched[0].revents != 0) return true;

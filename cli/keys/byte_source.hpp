@@ -1,12 +1,12 @@
 // cli/keys/byte_source.hpp: the bytes of an input file or of standard input, unpacked.
 //
 // gzip, zstd and xz are recognised by their first bytes; files of several members, frames or streams are one stream, as
-// their own tools have it. Input that ends in the middle of compressed data is an error, not a short input. What is surely
-// no keys, such as bzip2 or a filter, is refused by name: see input_signature.hpp.
+// their own tools have it. Input that ends in the middle of compressed data is an error, not a short input. Input that
+// cannot be keys, such as bzip2 or a filter, is refused by name: see input_signature.hpp.
 //
-// Reading from a pipe or a terminal can last for ever. Two things make that bearable: a read that does not wait gives
-// what is there, so that lines can be answered while the next ones are still to come; and a waiting read ends, with a
-// quiet problem, as soon as the descriptor given to open() becomes readable.
+// Reading from a pipe or a terminal can block forever. So a read that does not wait returns what is there, to answer
+// lines while later ones are still to come; and a waiting read ends, with a quiet problem, as soon as the descriptor
+// passed to open() becomes readable.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,10 @@ namespace bloomery::cli {
 
 class byte_source {
  public:
-  // Whether the first bytes decide, or all bytes are taken as they are (--no-decompress).
+  // Whether the first bytes decide, or all bytes are read unchanged (--no-decompress).
   enum class decompression : std::uint8_t { by_content, none };
 
-  // What can be said of a file from its first bytes. Missing files, directories, files that may not be read and
+  // What is known of a file from its first bytes. Missing files, directories, files that may not be read and
   // what is refused by name are problems.
   struct facts {
     bool regular = false;
@@ -53,7 +53,7 @@ class byte_source {
 
   // For messages: the path, or "standard input".
   [[nodiscard]] const std::string& name() const { return name_; }
-  // As they lie in the file, for progress.
+  // Bytes of the file, for progress.
   [[nodiscard]] std::uint64_t bytes_taken() const { return taken_; }
 
  private:
@@ -67,7 +67,7 @@ class byte_source {
   struct xz_unpacker;
 
   outcome<void> detect();
-  // Refills `packed_` behind what is left in it; false at the end of the file, or when starved.
+  // Refills `packed_` after what is left in it; false at the end of the file, or when starved.
   outcome<bool> refill();
   outcome<std::size_t> read_raw(std::span<char> to);
   // False when starved. Regular files are always ready.

@@ -1,4 +1,4 @@
-// cli/keys/digest_buffer.hpp: digests that wait in memory, in blocks, so that growing never copies what is there.
+// cli/keys/digest_buffer.hpp: digests buffered in memory, in blocks, so that growing never copies what is there.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ class digest_buffer {
   [[nodiscard]] std::span<const Digest> block(std::size_t i) const {
     return {blocks_[i].get(), i + 1 == blocks_.size() ? in_last_ : block_digests};
   }
-  // Gives the block's memory back.
+  // Frees the block.
   void drop(std::size_t i) { blocks_[i].reset(); }
   void clear() { blocks_.clear(); }
   [[nodiscard]] std::uint64_t size_bytes() const { return blocks_.size() * block_digests * sizeof(Digest); }

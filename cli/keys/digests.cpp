@@ -13,8 +13,8 @@
 
 namespace bloomery::cli {
 
-// One lock for the source, taken for as long as reading lasts, and one for the shelf of finished chunks, taken for
-// moments. Whoever holds both took the source's first.
+// One lock for the source, taken for as long as reading lasts, and one for the queue of finished chunks, taken for
+// moments. A thread that holds both took the source's first.
 class digest_stream::pipeline {
  public:
   pipeline(key_reader reader, const hasher& hash, unsigned digest_bits, work extra)
@@ -56,11 +56,11 @@ class digest_stream::pipeline {
   bool source_ended_ = false;
   std::uint64_t next_number_ = 0;
 
-  // The shelf's. Chunk number i lies in slot i % size.
+  // The queue. Chunk number i is in slot i % size.
   std::mutex lock_;
   std::condition_variable ready_;
-  std::condition_variable room_;
-  std::vector<std::unique_ptr<key_chunk>> shelf_;
+  std::condition_variable has_space_;
+  std::vector<std::unique_ptr<key_chunk>> queue_;
   std::vector<std::unique_ptr<key_chunk>> spare_;
   std::uint64_t delivered_ = 0;
   std::optional<std::uint64_t> count_;  // of all chunks, when it is known
@@ -73,7 +73,7 @@ digest_stream::pipeline::~pipeline() {
     const std::lock_guard held(lock_);
     stop_ = true;
   }
-  room_.notify_all();
+  has_space_.notify_all();
   if (wake_ >= 0) {
     // A counter that is not at its end can be written.
     constexpr std::uint64_t one = 1;
@@ -118,7 +118,7 @@ bool digest_stream::pipeline::run_one() {
     const std::lock_guard reading(source_lock_);
     {
       std::unique_lock held(lock_);
-      room_.wait(held, [&] { return stop_ || next_number_ < delivered_ + shelf_.size(); });
+      has_space_.wait(held, [&] { return stop_ || next_number_ < delivered_ + queue_.size(); });
       if (stop_) return false;
       chunk = spare();
     }
@@ -132,7 +132,7 @@ bool digest_stream::pipeline::run_one() {
   }
   finish(*chunk);
   const std::lock_guard held(lock_);
-  shelf_[number % shelf_.size()] = std::move(chunk);
+  queue_[number % queue_.size()] = std::move(chunk);
   if (number == delivered_) ready_.notify_one();
   return true;
 }
@@ -154,24 +154,24 @@ void digest_stream::pipeline::start() {
   if (threads == 1 || source_ended_ || reader_.has_ended()) return;
   if (reader_.total_bytes() != 0) {
     const std::uint64_t left = reader_.total_bytes() - std::min(reader_.total_bytes(), reader_.bytes_taken());
-    // Packed input gives more chunks than its size says; a thread too few does no harm there.
+    // Compressed input has more chunks than its size suggests; one thread too few does no harm there.
     threads = std::min<std::uint64_t>(threads, left / reader_.chunk_bytes() + 1);
   }
   wake_ = eventfd(0, EFD_CLOEXEC);
   if (wake_ < 0) return;
   reader_.set_wake(wake_);
-  shelf_.resize(2 * threads + 2);
+  queue_.resize(2 * threads + 2);
   try {
     for (std::uint64_t i = 0; i < threads; ++i) threads_.emplace_back([this] { run(); });
   } catch (const std::system_error&) {
-    // The system gives no more threads: those that there are do the work, or the caller does.
+    // No more threads available: the existing ones do the work, or the caller does.
   }
 }
 
 bool digest_stream::pipeline::is_idle_for(std::chrono::milliseconds patience) {
   if (threads_.empty()) return true;
   std::unique_lock held(lock_);
-  const auto& slot = shelf_[delivered_ % shelf_.size()];
+  const auto& slot = queue_[delivered_ % queue_.size()];
   return !ready_.wait_for(held, patience,
                           [&] { return slot != nullptr || thrown_ != nullptr || count_ == delivered_; });
 }
@@ -184,12 +184,12 @@ std::unique_ptr<key_chunk> digest_stream::pipeline::next_finished() {
     return chunk;
   }
   std::unique_lock held(lock_);
-  auto& slot = shelf_[delivered_ % shelf_.size()];
+  auto& slot = queue_[delivered_ % queue_.size()];
   ready_.wait(held, [&] { return slot != nullptr || thrown_ != nullptr || count_ == delivered_; });
   if (slot == nullptr && thrown_ != nullptr) std::rethrow_exception(thrown_);
   if (slot == nullptr) return nullptr;
   ++delivered_;
-  room_.notify_one();
+  has_space_.notify_one();
   return std::move(slot);
 }
 

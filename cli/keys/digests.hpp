@@ -9,17 +9,17 @@
 //     }
 //
 // Threads read chunks of the input one after the other and split, extract and hash them side by side; the caller gets
-// them in the order of the input, so what it does does not depend on their number. A verb can give them work of its own
-// for every chunk, done after hashing, such as asking a filter and writing the answers into chunk.text:
+// them in the order of the input, so what it does does not depend on their number. A verb can add work
+// for every chunk, done after hashing, such as a look-up that writes its results into chunk.text:
 //
-//     digest_stream stream(std::move(*reader), hash, bits, [&](key_chunk& chunk) { ... });   // many threads at once
+//     digest_stream stream(std::move(*reader), hash, bits, [&](key_chunk& chunk) { ... });   // from many threads
 //     auto chunk = stream.take();                  // in order; nullptr at the end
 //     out.write((*chunk)->text);
 //     stream.give_back(std::move(*chunk));         // its memory is used again
 //
 // -j N is the number of threads beside the caller's; with -j 1 there are none and the caller does everything, as it
 // does for the first chunk in any case: short input is not worth a thread. A bounded number of chunks is under way. A
-// failure, be it of reading, of a record or of the verb's work, comes behind all chunks before it. Destruction stops
+// failure, be it of reading, of a record or of the verb's work, comes after all chunks before it. Destruction stops
 // the threads, also when one of them waits for input that does not come.
 #pragma once
 
@@ -48,20 +48,20 @@ class digest_stream {
   outcome<std::unique_ptr<key_chunk>> take();
   void give_back(std::unique_ptr<key_chunk> chunk);
 
-  // Whether nothing more has come after so long: time to give the answers that are there. Does not wait with -j 1,
+  // Whether nothing more has come after so long: time to print what is there. Does not wait with -j 1,
   // where the caller reads: then it is always true.
   [[nodiscard]] bool is_idle_for(std::chrono::milliseconds patience);
 
-  // False at the end of all input. What the functions below give is valid until the next call.
+  // False at the end of all input. What the functions below return is valid until the next call.
   outcome<bool> next();
   [[nodiscard]] const key_chunk& chunk() const { return *chunk_; }
   [[nodiscard]] std::size_t size() const { return chunk_->size(); }
-  [[nodiscard]] std::span<const std::uint64_t> narrow() const { return chunk_->narrow; }
+  [[nodiscard]] std::span<const std::uint64_t> digests64() const { return chunk_->digests64; }
   [[nodiscard]] record_view records() const { return chunk_->records(); }
   [[nodiscard]] std::span<const std::string_view> keys() const { return chunk_->keys; }
 
   [[nodiscard]] unsigned digest_bits() const { return digest_bits_; }
-  // For what it knows of the input, and how much of it was given out.
+  // For what it knows of the input, and how much of it was delivered.
   [[nodiscard]] const key_reader& reader() const;
 
  private:
@@ -71,25 +71,25 @@ class digest_stream {
   unsigned digest_bits_ = 64;
 };
 
-// Calls f with the digests of a chunk, which are so wide.
+// Calls f with the digests of a chunk, of this width.
 template <class F>
 auto with_digests(const key_chunk& chunk, unsigned digest_bits, F&& f) {
-  if (digest_bits == 256) return f(std::span<const digest256>(chunk.widest));
-  if (digest_bits == 128) return f(std::span<const digest128>(chunk.wide));
-  return f(std::span<const std::uint64_t>(chunk.narrow));
+  if (digest_bits == 256) return f(std::span<const digest256>(chunk.digests256));
+  if (digest_bits == 128) return f(std::span<const digest128>(chunk.digests128));
+  return f(std::span<const std::uint64_t>(chunk.digests64));
 }
 
 // Makes them.
 inline void make_digests(key_chunk& chunk, const hasher& hash, unsigned digest_bits) {
   if (digest_bits == 256) {
-    chunk.widest.resize(chunk.size());
-    hash.digests256(chunk.keys, chunk.widest);
+    chunk.digests256.resize(chunk.size());
+    hash.digests256(chunk.keys, chunk.digests256);
   } else if (digest_bits == 128) {
-    chunk.wide.resize(chunk.size());
-    hash.digests128(chunk.keys, chunk.wide);
+    chunk.digests128.resize(chunk.size());
+    hash.digests128(chunk.keys, chunk.digests128);
   } else {
-    chunk.narrow.resize(chunk.size());
-    hash.digests(chunk.keys, chunk.narrow);
+    chunk.digests64.resize(chunk.size());
+    hash.digests(chunk.keys, chunk.digests64);
   }
 }
 

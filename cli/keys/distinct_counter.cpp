@@ -65,7 +65,7 @@ void distinct_counter::keep(std::uint64_t mixed) {
 
 void distinct_counter::note(std::uint64_t mixed) {
   const std::size_t index = static_cast<std::size_t>(mixed >> (64 - index_bits));
-  // The bit behind the last that counts ends the run.
+  // The bit after the last that counts ends the run.
   const std::uint64_t rest = mixed << index_bits | std::uint64_t{1} << (index_bits - 1);
   const auto run = static_cast<std::uint8_t>(std::countl_zero(rest) + 1);
   if (registers_[index] < run) registers_[index] = run;

@@ -5,7 +5,7 @@
 //     counter.different();           // exact, or an estimate
 //     counter.at_most();             // what to size a filter for
 //
-// Exact up to half a million different digests, which it keeps in a table. Beyond that it estimates, in 256 KiB, with
+// Exact up to half a million different digests, which it keeps in a table. Above that it estimates, in 256 KiB, with
 // HyperLogLog: of 2^18 registers each remembers the longest run of zero bits seen among the digests that fall to it
 // (Flajolet and others 2007, with the estimator of Ertl 2017, which is unbiased at every size). The standard error is
 // 1.04 / sqrt(2^18) = 0.2 %; at_most() adds 1 %, five standard errors: less than one input in a million has more. The
@@ -26,7 +26,7 @@ class distinct_counter {
   void add(std::span<const std::uint64_t> digests);
   [[nodiscard]] bool is_exact() const { return registers_.empty(); }
   [[nodiscard]] std::uint64_t different() const;
-  // No less than that, all but surely, and never more than were added.
+  // An upper bound with overwhelming probability, and never more than were added.
   [[nodiscard]] std::uint64_t at_most() const;
   [[nodiscard]] std::uint64_t added() const { return added_; }
 

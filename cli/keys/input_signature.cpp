@@ -38,13 +38,13 @@ constexpr std::array signatures = {
     // A zstd file may begin with a skippable frame.
     signature{input_type::zstd, {"\x50\x2a\x4d\x18", 4}, {"\x5f\x2a\x4d\x18", 4}},
     unpacked(input_type::xz, {"\xfd\x37\x7a\x58\x5a\x00", 6}),
-    // The block size and, behind it, the first block (the digits of pi) or the end of an empty file (those of its root).
+    // The block size and, after it, the first block (the digits of pi) or the end of an empty file (those of its root).
     signature{input_type::refused, "BZh1\x31\x41\x59\x26\x53\x59", "BZh9\x31\x41\x59\x26\x53\x59", bzip2, bunzip2},
     signature{input_type::refused, "BZh1\x17\x72\x45\x38\x50\x90", "BZh9\x17\x72\x45\x38\x50\x90", bzip2, bunzip2},
     refused({"\x04\x22\x4d\x18", 4}, lz4, unlz4),
     refused({"\x02\x21\x4c\x18", 4}, lz4, unlz4),  // the legacy frame
-    // Properties as every encoder sets them, a dictionary of whole 64 KiB, the size (unknown, or below 1 TiB), and the
-    // first byte of the code, which is always 0.
+    // Properties as every encoder sets them, a dictionary of a multiple of 64 KiB, the size (unknown, or below 1 TiB),
+    // and the first byte of the code, which is always 0.
     signature{input_type::refused, std::string_view("\x5d\0\0\0\0\xff\xff\xff\xff\xff\xff\xff\xff\0", 14),
               std::string_view("\x5d\0\0\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\0", 14), lzma, unlzma},
     signature{input_type::refused, std::string_view("\x5d\0\0\0\0\0\0\0\0\0\0\0\0\0", 14),
@@ -56,22 +56,23 @@ constexpr std::array signatures = {
     refused(file_magic, "is a filter of Bloomery, not a list of keys", build_from_keys),
     refused(text_begin, "is a filter of Bloomery as text, not a list of keys", build_from_keys),
     refused({"BLMYDUP\0", 8}, "is a state of 'bloomery dedup', not a list of keys", "give the lines themselves"),
-    // What DUMP of a server gives: a module's value with the id MBbloom.. .
+    // The output of a server's DUMP: a module's value with the id MBbloom.. .
     signature{input_type::refused, std::string_view("\x07\x81\x30\x16\xe5\xa2\x89\x80", 8),
               std::string_view("\x07\x81\x30\x16\xe5\xa2\x89\xbf", 8), "is a filter of RedisBloom, not a list of keys",
               build_from_keys},
 };
 
 // As far as both go.
-bool agrees(const signature& with, std::string_view bytes) {
-  for (std::size_t i = 0; i < std::min(bytes.size(), with.low.size()); ++i) {
+bool agrees(const signature& candidate, std::string_view bytes) {
+  for (std::size_t i = 0; i < std::min(bytes.size(), candidate.low.size()); ++i) {
     const auto byte = static_cast<unsigned char>(bytes[i]);
-    if (byte < static_cast<unsigned char>(with.low[i]) || byte > static_cast<unsigned char>(with.high[i])) return false;
+    if (byte < static_cast<unsigned char>(candidate.low[i]) || byte > static_cast<unsigned char>(candidate.high[i]))
+      return false;
   }
   return true;
 }
 
-// Blanks may stand before the text form of a filter.
+// Blanks may stand before the text encoding of a filter.
 std::string_view without_blanks(std::string_view bytes) {
   while (!bytes.empty() && detail::is_blank(bytes.front())) bytes.remove_prefix(1);
   return bytes;
@@ -85,7 +86,7 @@ input_detection detect_input(std::string_view first_bytes) {
     const std::string_view bytes = each.low == text_begin ? without_blanks(first_bytes) : first_bytes;
     if (bytes.size() < each.low.size() || !agrees(each, bytes)) continue;
     if (each.type != input_type::refused) return {each.type};
-    return {each.type, fmt::format("{}: {}, or --no-decompress to read its bytes as they are", each.what, each.remedy)};
+    return {each.type, fmt::format("{}: {}, or --no-decompress to read its bytes unchanged", each.what, each.remedy)};
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// What -0, -f, -d, --csv, --header, --hex, --u64, --funnel and --crlf say together.
+// What -0, -f, -d, --csv, --header, --hex, --u64, --funnel and --crlf mean together.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -67,31 +67,31 @@ outcome<void> key_format::resolve(std::span<const std::string_view> names) {
   return {};
 }
 
-outcome<key_format> key_format::from(const options& given) {
+outcome<key_format> key_format::from(const options& opts) {
   key_format format;
-  format.terminator = given.has(flag::null) ? '\0' : '\n';
-  format.crlf = given.has(flag::crlf);
-  format.csv = given.has(flag::csv);
-  format.header = given.has(flag::header);
-  format.hex = given.has(flag::hex);
-  format.u64 = given.has(flag::u64);
-  format.delimiter = static_cast<char>(given.count(flag::delimiter).value_or(format.csv ? ',' : '\t'));
+  format.terminator = opts.has(flag::null) ? '\0' : '\n';
+  format.crlf = opts.has(flag::crlf);
+  format.csv = opts.has(flag::csv);
+  format.header = opts.has(flag::header);
+  format.hex = opts.has(flag::hex);
+  format.u64 = opts.has(flag::u64);
+  format.delimiter = static_cast<char>(opts.count(flag::delimiter).value_or(format.csv ? ',' : '\t'));
   if (format.hex && format.u64) return fail_usage("--hex and --u64 contradict each other: give one");
-  format.funnel = funnel_of(given.text(flag::funnel));
+  format.funnel = funnel_of(opts.text(flag::funnel));
   if (format.u64 && format.funnel != key_funnel::none) {
     return fail_usage("--u64 and --funnel contradict each other: give one");
   }
   if (format.hex && format.funnel > key_funnel::bytes) {
     return fail_usage("--hex gives the bytes that are hashed: leave --funnel out, or use --funnel bytes");
   }
-  if (given.has(flag::delimiter) && !format.csv && !given.has(flag::fields)) {
+  if (opts.has(flag::delimiter) && !format.csv && !opts.has(flag::fields)) {
     return fail_usage("-d separates fields: give -f with the fields that are the key, or --csv");
   }
   if (format.delimiter == format.terminator)
     return fail_usage("-d: fields and lines cannot end with the same character");
   if (format.csv && format.delimiter == '"') return fail_usage("-d: with --csv the quote cannot separate fields");
-  if (!given.has(flag::fields)) return format;
-  auto fields = split_list(given.text(flag::fields));
+  if (!opts.has(flag::fields)) return format;
+  auto fields = split_list(opts.text(flag::fields));
   if (!fields) return failed(fields.error());
   format.fields = std::move(*fields);
   for (const std::string& field : format.fields) {

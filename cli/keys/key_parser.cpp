@@ -34,7 +34,7 @@ std::size_t character_bytes(std::string_view text) {
   for (std::size_t i = 1; i < size; ++i) {
     if (byte(i) >> 6U != 2) return 0;
   }
-  // What a shorter form could say, halves of pairs, and what is beyond the last character.
+  // Overlong encodings, halves of surrogate pairs, and code points above the last one.
   const unsigned second = byte(1);
   if ((first == 0xe0 && second < 0xa0) || (first == 0xed && second >= 0xa0)) return 0;
   if ((first == 0xf0 && second < 0x90) || (first == 0xf4 && second >= 0x90)) return 0;
@@ -163,14 +163,14 @@ bool chunk_parser::take(std::string_view text, std::string_view content) {
 }
 
 outcome<void> chunk_parser::split(std::string_view text) {
-  chunk_.parts_.clear();
+  chunk_.fields_.clear();
   if (format_.csv) return split_csv(text);
   const char* at = text.data();
   const char* const end = at + text.size();
   while (true) {
     const char* const stop = find(at, end, format_.delimiter);
-    chunk_.parts_.push_back(between(at, stop));
-    if (stop == end || chunk_.parts_.size() > last_field_) return {};
+    chunk_.fields_.push_back(between(at, stop));
+    if (stop == end || chunk_.fields_.size() > last_field_) return {};
     at = stop + 1;
   }
 }
@@ -180,7 +180,7 @@ outcome<void> chunk_parser::split_csv(std::string_view text) {
   while (true) {
     if (text.empty() || text[0] != '"') {
       const std::size_t end = std::min(text.find(format_.delimiter), text.size());
-      chunk_.parts_.push_back(text.substr(0, end));
+      chunk_.fields_.push_back(text.substr(0, end));
       if (end == text.size()) return {};
       text.remove_prefix(end + 1);
       continue;
@@ -202,7 +202,7 @@ outcome<void> chunk_parser::split_csv(std::string_view text) {
       }
       field = view_of(plain.first(size));
     }
-    chunk_.parts_.push_back(field);
+    chunk_.fields_.push_back(field);
     text.remove_prefix(close + 1);
     if (text.empty()) return {};
     if (text[0] != format_.delimiter) return bad("a quoted field is followed by text: double the quotes inside it");
@@ -211,7 +211,7 @@ outcome<void> chunk_parser::split_csv(std::string_view text) {
 }
 
 failed chunk_parser::no_field(std::uint64_t position) const {
-  const std::size_t there = chunk_.parts_.size();
+  const std::size_t there = chunk_.fields_.size();
   std::string text = fmt::format(" has {} field{}, there is no field {}", there, there == 1 ? "" : "s", position + 1);
   for (std::size_t i = 0; i < format_.positions.size(); ++i) {
     const std::string& name = format_.fields[i];
@@ -226,12 +226,12 @@ outcome<std::string_view> chunk_parser::key_of(std::string_view text) {
   if (!format_.csv && format_.positions.empty()) return bytes_of(text);
   if (auto done = split(text); !done) return failed(done.error());
   if (format_.positions.empty()) {
-    return chunk_.parts_.size() == 1 ? bytes_of(chunk_.parts_[0]) : tuple_of(chunk_.parts_);
+    return chunk_.fields_.size() == 1 ? bytes_of(chunk_.fields_[0]) : tuple_of(chunk_.fields_);
   }
   chunk_.chosen_.clear();
   for (const std::uint64_t position : format_.positions) {
-    if (position >= chunk_.parts_.size()) return no_field(position);
-    chunk_.chosen_.push_back(chunk_.parts_[position]);
+    if (position >= chunk_.fields_.size()) return no_field(position);
+    chunk_.chosen_.push_back(chunk_.fields_[position]);
   }
   return chunk_.chosen_.size() == 1 ? bytes_of(chunk_.chosen_[0]) : tuple_of(chunk_.chosen_);
 }
@@ -255,7 +255,7 @@ outcome<std::string_view> chunk_parser::tuple_of(std::span<const std::string_vie
   for (const std::string_view field : fields) {
     auto bytes = bytes_of(field);
     if (!bytes) return bytes;
-    sink.put(*bytes);  // an integer is a field of its 8 bytes, as bytes_of gives them
+    sink.put(*bytes);  // an integer is a field of its 8 bytes, as bytes_of returns them
   }
   const auto encoded = sink.bytes();
   const auto copy = chunk_.arena_.take(encoded.size());

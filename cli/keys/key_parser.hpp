@@ -5,7 +5,7 @@
 
 namespace bloomery::cli {
 
-// A short form of input that may be anything, for a message.
+// An abbreviation of arbitrary input, for a message.
 std::string quoted(std::string_view text);
 
 class chunk_parser {
@@ -40,7 +40,7 @@ class chunk_parser {
   const key_format& format_;
   const hasher& hash_;
   bool any_size_;           // the hash takes keys of every size
-  std::size_t last_field_;  // fields behind it are of no interest
+  std::size_t last_field_;  // later fields are ignored
   std::uint64_t line_ = 0;  // offset in the chunk
 };
 

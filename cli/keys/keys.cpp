@@ -65,8 +65,8 @@ void key_chunk::clear() {
   keys.clear();
   texts_.clear();
   line_offsets_.clear();
-  narrow.clear();
-  wide.clear();
+  digests64.clear();
+  digests128.clear();
   text.clear();
   tally = 0;
   failure.reset();
@@ -83,10 +83,10 @@ void key_chunk::clear() {
   }
 }
 
-unsigned jobs_of(const options& given) {
+unsigned jobs_of(const options& opts) {
   // More threads than this would only wait for each other.
   constexpr std::uint64_t most = 256;
-  if (const auto jobs = given.count(flag::jobs)) return static_cast<unsigned>(std::min(*jobs, most));
+  if (const auto jobs = opts.count(flag::jobs)) return static_cast<unsigned>(std::min(*jobs, most));
   cpu_set_t allowed;
   CPU_ZERO(&allowed);
   const bool known = sched_getaffinity(0, sizeof allowed, &allowed) == 0;
@@ -94,9 +94,9 @@ unsigned jobs_of(const options& given) {
   return std::clamp(processors, 1U, static_cast<unsigned>(most));
 }
 
-outcome<key_reader> key_reader::make(const options& given, std::span<const std::string> files, const hasher& hash,
+outcome<key_reader> key_reader::make(const options& opts, std::span<const std::string> files, const hasher& hash,
                                      std::size_t chunk_bytes) {
-  auto format = key_format::from(given);
+  auto format = key_format::from(opts);
   if (!format) return failed(format.error());
   if (hash.accepts(8) && !hash.accepts(0) && !format->u64) {
     return fail_usage(fmt::format("hash {} takes integers of 8 bytes: give --u64", hash.info().name));
@@ -104,15 +104,15 @@ outcome<key_reader> key_reader::make(const options& given, std::span<const std::
   key_reader reader(hash);
   reader.format_ = std::make_shared<const key_format>(std::move(*format));
   reader.chunk_bytes_ = chunk_bytes;
-  reader.jobs_ = jobs_of(given);
-  if (given.has(flag::no_decompress)) reader.decompression_ = byte_source::decompression::none;
+  reader.jobs_ = jobs_of(opts);
+  if (opts.has(flag::no_decompress)) reader.decompression_ = byte_source::decompression::none;
   reader.files_.assign(files.begin(), files.end());
   if (reader.files_.empty()) reader.files_.emplace_back("-");
   if (std::count(reader.files_.begin(), reader.files_.end(), "-") > 1) {
     return fail_usage("standard input (-) can be read only once");
   }
   for (const std::string& file : reader.files_) {
-    // Looked at here so that a missing file is noticed before any work is done. Standard input is not read yet.
+    // Checked here so that a missing file is noticed before any work is done. Standard input is not read yet.
     if (file == "-") {
       if (auto there = check_standard_input(); !there) return failed(there.error());
       reader.all_regular_ = false;
@@ -251,7 +251,7 @@ outcome<void> key_reader::take_header(key_chunk& chunk) {
   chunk.format_ = format_;
   outcome<void> split = chunk_parser(chunk, hash_).split(text);
   if (split) {
-    if (is_first) columns_.assign(chunk.parts_.begin(), chunk.parts_.end());
+    if (is_first) columns_.assign(chunk.fields_.begin(), chunk.fields_.end());
     if (is_first) header_file_ = source_.name();
     split = use_header(chunk, resolved);
     if (!split) split.error().text.insert(0, ": ");
@@ -269,7 +269,7 @@ outcome<void> key_reader::take_header(key_chunk& chunk) {
 }
 
 outcome<void> key_reader::use_header(const key_chunk& chunk, key_format& resolved) {
-  const auto& names = chunk.parts_;
+  const auto& names = chunk.fields_;
   const bool same = std::equal(names.begin(), names.end(), columns_.begin(), columns_.end());
   if (same_header_ && !same) {
     const std::size_t at = static_cast<std::size_t>(
@@ -284,7 +284,7 @@ outcome<void> key_reader::use_header(const key_chunk& chunk, key_format& resolve
                     what, header_file_));
   }
   if (same || !format_->csv || !format_->fields.empty()) return resolved.resolve(names);
-  // Whole records are the keys: their fields are taken in the order of the first file.
+  // Complete records are the keys: their fields are taken in the order of the first file.
   auto order = order_of(columns_, names);
   if (!order) {
     return fail_text(

@@ -5,11 +5,11 @@
 // b)) inserted; with --hex the fields are the bytes, with --u64 integers. With --funnel they are joined, as a funnel of
 // Guava does that puts one after the other.
 //
-// A chunk is a stretch of one file made of whole records, 256 KiB or so (more only where one record is longer), and
+// A chunk is a stretch of one file made of complete records, 256 KiB or so (more only where one record is longer), and
 // owns its bytes. From a slow pipe it holds what is there, so that answers come while the input still runs. Most verbs
 // let digest_stream (digests.hpp) read them, on all processors. This is what it does, and what can be done by hand:
 //
-//     auto reader = key_reader::make(given, files, hash);      // "-" or no files: standard input
+//     auto reader = key_reader::make(opts, files, hash);      // "-" or no files: standard input
 //     key_chunk chunk;
 //     while (true) {
 //       auto more = reader->next(chunk);
@@ -19,7 +19,7 @@
 //     }
 //
 // The three steps of next() are apart for the sake of threads: read() takes bytes and decides where the chunk ends (one
-// thread at a time, in order), parse() finds records and keys (any thread), settle() gives line numbers (in order).
+// thread at a time, in order), parse() finds records and keys (any thread), settle() assigns line numbers (in order).
 #pragma once
 
 #include <bloomery/hash/hasher.hpp>
@@ -62,7 +62,7 @@ class key_arena {
 // What --funnel makes of a key: the bytes that a funnel of Guava feeds to the hash.
 enum class key_funnel : std::uint8_t {
   none,
-  bytes,  // as they are
+  bytes,  // unchanged
   utf8,   // text: refused where it is not UTF-8
   utf16,  // the same text as UTF-16 code units, little-endian
   int32,  // a signed decimal integer in 4 bytes, little-endian
@@ -79,10 +79,10 @@ struct key_format {
   bool u64 = false;
   key_funnel funnel = key_funnel::none;
   char delimiter = '\t';
-  std::vector<std::string> fields;       // as given with -f
+  std::vector<std::string> fields;       // as in -f
   std::vector<std::uint64_t> positions;  // the same from 0; empty while names are not yet known, or without -f
 
-  static outcome<key_format> from(const options& given);
+  static outcome<key_format> from(const options& opts);
   // Names of the header to positions.
   outcome<void> resolve(std::span<const std::string_view> names);
   // Whether the key is the record as it stands.
@@ -105,16 +105,16 @@ struct key_chunk {
   std::vector<std::string_view> keys;
 
   // Digests of the keys, where a digest_stream made them: of one width.
-  std::vector<std::uint64_t> narrow;
-  std::vector<digest128> wide;
-  std::vector<digest256> widest;
+  std::vector<std::uint64_t> digests64;
+  std::vector<digest128> digests128;
+  std::vector<digest256> digests256;
 
-  // For the work that a verb gives to the threads: what to print, and numbers or bits of its own.
+  // For the work of a verb in the threads: text to print, and numbers or bits.
   std::string text;
   std::vector<std::uint64_t> mask;
   std::uint64_t tally = 0;
 
-  // What goes wrong behind the records of this chunk: reading ends with it. A verb's work sets it with fail().
+  // What goes wrong after the records of this chunk: reading ends with it. A verb's work sets it with fail().
   std::optional<problem> failure;
   void fail(problem what) {
     failure = std::move(what);
@@ -122,8 +122,8 @@ struct key_chunk {
   }
 
   std::string file;               // the name of the input, for messages
-  std::uint64_t bytes_taken = 0;  // of all input up to the end of this chunk, as it lies in the files
-  bool waited = false;            // from a pipe or terminal: somebody may be waiting for the answers
+  std::uint64_t bytes_taken = 0;  // of all input up to the end of this chunk, in bytes of the files
+  bool waited = false;            // from a pipe or terminal: a reader may be waiting for the results
 
  private:
   friend class key_reader;
@@ -140,36 +140,36 @@ struct key_chunk {
   std::size_t end_ = 0;
   bool starts_file_ = false;  // the first chunk of its file
   bool may_have_mark_ = false;
-  std::shared_ptr<const key_format> format_;  // with the positions that this file's header gives
+  std::shared_ptr<const key_format> format_;  // with the positions from this file's header
   std::uint64_t line_base_ = 0;               // lines before the chunk: of the header until it is settled
   std::uint64_t lines_ = 0;                   // in it
   std::vector<std::string_view> texts_;       // empty: the keys are the texts
   std::vector<std::uint64_t> line_offsets_;   // of each record in the chunk; empty: record i is line i
   std::optional<std::uint64_t> failed_line_;  // offset of the line that `failure` is about, until it is settled
   key_arena arena_;
-  std::vector<std::string_view> parts_;  // scratch: the fields of one record
+  std::vector<std::string_view> fields_;  // scratch: the fields of one record
   std::vector<std::string_view> chosen_;
 };
 using key_batch = key_chunk;
 
-// The records of a chunk, made as they are asked for.
+// The records of a chunk, made on access.
 class record_view {
  public:
-  explicit record_view(const key_chunk& of) : of_(&of) {}
-  [[nodiscard]] std::size_t size() const { return of_->keys.size(); }
-  [[nodiscard]] bool empty() const { return of_->keys.empty(); }
-  record operator[](std::size_t i) const { return {text(i), of_->keys[i], number(i)}; }
+  explicit record_view(const key_chunk& chunk) : chunk_(&chunk) {}
+  [[nodiscard]] std::size_t size() const { return chunk_->keys.size(); }
+  [[nodiscard]] bool empty() const { return chunk_->keys.empty(); }
+  record operator[](std::size_t i) const { return {text(i), chunk_->keys[i], number(i)}; }
   [[nodiscard]] std::string_view text(std::size_t i) const {
-    return of_->texts_.empty() ? of_->keys[i] : of_->texts_[i];
+    return chunk_->texts_.empty() ? chunk_->keys[i] : chunk_->texts_[i];
   }
   [[nodiscard]] std::uint64_t number(std::size_t i) const {
-    return of_->line_base_ + 1 + (of_->line_offsets_.empty() ? i : of_->line_offsets_[i]);
+    return chunk_->line_base_ + 1 + (chunk_->line_offsets_.empty() ? i : chunk_->line_offsets_[i]);
   }
 
   class iterator {
    public:
-    iterator(const key_chunk& of, std::size_t at) : of_(&of), at_(at) {}
-    record operator*() const { return record_view(*of_)[at_]; }
+    iterator(const key_chunk& chunk, std::size_t at) : chunk_(&chunk), at_(at) {}
+    record operator*() const { return record_view(*chunk_)[at_]; }
     iterator& operator++() {
       ++at_;
       return *this;
@@ -177,40 +177,40 @@ class record_view {
     friend bool operator!=(const iterator& a, const iterator& b) { return a.at_ != b.at_; }
 
    private:
-    const key_chunk* of_;
+    const key_chunk* chunk_;
     std::size_t at_;
   };
-  [[nodiscard]] iterator begin() const { return {*of_, 0}; }
-  [[nodiscard]] iterator end() const { return {*of_, size()}; }
+  [[nodiscard]] iterator begin() const { return {*chunk_, 0}; }
+  [[nodiscard]] iterator end() const { return {*chunk_, size()}; }
 
  private:
-  const key_chunk* of_;
+  const key_chunk* chunk_;
 };
 inline record_view key_chunk::records() const { return record_view(*this); }
 
 // From -j, else as many as there are processors for this process.
-unsigned jobs_of(const options& given);
+unsigned jobs_of(const options& opts);
 
 class key_reader {
  public:
   static constexpr std::size_t usual_chunk_bytes = std::size_t{1} << 18U;
-  // What verbs take at once where keys do not come from a chunk.
+  // What verbs process in one batch where keys do not come from a chunk.
   static constexpr std::size_t batch_records = 4096;
 
-  static outcome<key_reader> make(const options& given, std::span<const std::string> files, const hasher& hash,
+  static outcome<key_reader> make(const options& opts, std::span<const std::string> files, const hasher& hash,
                                   std::size_t chunk_bytes = usual_chunk_bytes);
 
-  // One chunk after the other; false at the end of all input. A failure comes behind the records before it.
+  // One chunk after the other; false at the end of all input. A failure comes after the records before it.
   outcome<bool> next(key_chunk& chunk);
 
   // The steps of next(). False at the end of all input.
   outcome<bool> read(key_chunk& chunk);
-  // Whether read() would give false, as far as is known.
+  // Whether read() would return false, as far as is known.
   [[nodiscard]] bool has_ended() const { return !open_ && next_file_ == files_.size(); }
   void parse(key_chunk& chunk) const;
   void settle(key_chunk& chunk);
-  // For verbs that print whole records below the header of the first file: a file with other columns, or with the same
-  // ones in another order, is a problem. Elsewhere -f finds its columns by name in each file.
+  // For verbs that print complete records below the header of the first file: a file with other columns, or with the
+  // same ones in another order, is a problem. Elsewhere -f finds its columns by name in each file.
   void require_same_header() { same_header_ = true; }
   // Waiting for input ends when this descriptor is readable.
   void set_wake(int descriptor) {
@@ -235,9 +235,9 @@ class key_reader {
   explicit key_reader(const hasher& hash) : hash_(hash) {}
   outcome<bool> open_next();
   void close_source();
-  // Reads into the chunk until it is full, the file ends, or whole records are there and no more bytes.
+  // Reads into the chunk until it is full, the file ends, or complete records are there and no more bytes.
   outcome<void> fill(key_chunk& chunk);
-  // Looks at the bytes that are new and moves `cut_`.
+  // Scans the new bytes and moves `cut_`.
   void find_end(const key_chunk& chunk);
   outcome<void> take_header(key_chunk& chunk);
   // What the names of this file's header, which are in chunk.parts_, make of `resolved`.
@@ -257,19 +257,19 @@ class key_reader {
   std::size_t next_file_ = 0;
   byte_source source_;
   bool open_ = false;
-  bool at_start_ = false;    // no chunk of this file has been given yet
+  bool at_start_ = false;    // no chunk of this file has been delivered yet
   bool mark_due_ = false;    // it may begin with a byte order mark that has not been passed over
   bool header_due_ = false;  // its header has not been read yet
-  bool ended_ = false;       // the source has given all of its bytes
+  bool ended_ = false;       // all bytes of the source were read
   std::shared_ptr<const key_format> file_format_;
   bool same_header_ = false;
   std::optional<std::string> header_;
   std::vector<std::string> columns_;  // the names in it
   std::string header_file_;           // whose it is
   std::string carried_;               // the beginning of a record
-  csv_scanner scanner_;               // behind all bytes that were read
-  std::size_t scanned_ = 0;           // of the chunk: what was looked at
-  std::size_t cut_ = 0;               // behind the last whole record of the chunk
+  csv_scanner scanner_;               // after all bytes that were read
+  std::size_t scanned_ = 0;           // of the chunk: what was scanned
+  std::size_t cut_ = 0;               // after the last complete record of the chunk
   std::optional<problem> deferred_;
   std::uint64_t finished_bytes_ = 0;
   // For settle().

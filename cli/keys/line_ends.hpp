@@ -2,8 +2,8 @@
 //
 //     for_each_end(text.data(), text.data() + text.size(), '\n', [&](const char* at) { ... });
 //
-// Lines are short: a call of memchr for each costs more than looking at all bytes of a block and taking the answers from
-// a mask. SSE2 is in every x86-64 processor; elsewhere it is memchr after all.
+// Lines are short: a call of memchr for each costs more than looking at all bytes of a block and taking the answers
+// from a mask. SSE2 is in every x86-64 processor; elsewhere it is memchr after all.
 #pragma once
 
 #include <bit>

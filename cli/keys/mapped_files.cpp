@@ -28,26 +28,26 @@ class opened_file {
                                 : ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK)) {
     struct stat status {};
     if (descriptor_ < 0 || fstat(descriptor_, &status) != 0 || !S_ISREG(status.st_mode)) return;
-    const off_t stands_at = lseek(descriptor_, 0, SEEK_CUR);
-    if (stands_at < 0 || stands_at >= status.st_size) return;
+    const off_t offset = lseek(descriptor_, 0, SEEK_CUR);
+    if (offset < 0 || offset >= status.st_size) return;
     std::array<char, signature_bytes> first{};
-    const ssize_t got = pread(descriptor_, first.data(), first.size(), stands_at);
+    const ssize_t got = pread(descriptor_, first.data(), first.size(), offset);
     // What is compressed or refused is for byte_source.
     if (got < 0 || detect_input({first.data(), static_cast<std::size_t>(got)}).type != input_type::plain) return;
-    part_ = {static_cast<std::uint64_t>(stands_at), static_cast<std::uint64_t>(status.st_size)};
+    range_ = {static_cast<std::uint64_t>(offset), static_cast<std::uint64_t>(status.st_size)};
   }
-  opened_file(opened_file&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), part_(other.part_) {}
+  opened_file(opened_file&& other) noexcept : descriptor_(std::exchange(other.descriptor_, -1)), range_(other.range_) {}
   opened_file& operator=(opened_file&&) = delete;
   ~opened_file() {
     if (descriptor_ >= 0) close(descriptor_);
   }
   [[nodiscard]] int descriptor() const { return descriptor_; }
-  [[nodiscard]] const mapped_files::stretch& part() const { return part_; }  // empty: not to be mapped
-  [[nodiscard]] std::uint64_t mapped_bytes() const { return past_page(part_.end) - to_page(part_.begin); }
+  [[nodiscard]] const mapped_files::stretch& range() const { return range_; }  // empty: not to be mapped
+  [[nodiscard]] std::uint64_t mapped_bytes() const { return past_page(range_.end) - to_page(range_.begin); }
 
  private:
   int descriptor_;
-  mapped_files::stretch part_;
+  mapped_files::stretch range_;
 };
 
 }  // namespace
@@ -61,23 +61,23 @@ std::optional<mapped_files> mapped_files::open(std::span<const std::string> name
   for (const std::string& name : names) {
     opened.emplace_back(name);
     const opened_file& file = opened.back();
-    if (file.part().end == 0 || file.mapped_bytes() > most_bytes - size) return {};
+    if (file.range().end == 0 || file.mapped_bytes() > most_bytes - size) return {};
     size += file.mapped_bytes();
-    if (name == "-") made.standard_input_end_ = file.part().end;
+    if (name == "-") made.standard_input_end_ = file.range().end;
   }
-  // Addresses for all of them first, so that they lie together.
+  // Addresses for all of them first, so that they are contiguous.
   void* const space = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (space == MAP_FAILED) return {};
   made.base_ = static_cast<char*>(space);
   made.size_ = size;
   std::uint64_t at = 0;
   for (const opened_file& file : opened) {
-    const std::uint64_t from = to_page(file.part().begin);
+    const std::uint64_t from = to_page(file.range().begin);
     if (mmap(made.base_ + at, file.mapped_bytes(), PROT_READ, MAP_SHARED | MAP_FIXED, file.descriptor(),
              static_cast<off_t>(from)) == MAP_FAILED) {
       return {};
     }
-    made.files_.push_back({at + file.part().begin - from, at + file.part().end - from});
+    made.files_.push_back({at + file.range().begin - from, at + file.range().end - from});
     at += file.mapped_bytes();
   }
   return made;
@@ -101,18 +101,18 @@ void mapped_files::pass_standard_input() const {
   if (standard_input_end_ != 0) lseek(STDIN_FILENO, static_cast<off_t>(standard_input_end_), SEEK_SET);
 }
 
-void mapped_files::expect(stretch part) const {
-  // One look makes the system map what it has in its cache of the pages around, 64 KiB as a rule. Asking it for all of
-  // them by madvise costs more: it goes from page to page.
+void mapped_files::expect(stretch range) const {
+  // One access makes the system map what it has in its cache of the pages around, 64 KiB as a rule. Asking it for all
+  // of them by madvise costs more: it goes from page to page.
   constexpr std::uint64_t around_bytes = std::uint64_t{1} << 16U;
-  for (std::uint64_t at = part.begin; at < part.end; at = (at / around_bytes + 1) * around_bytes) {
+  for (std::uint64_t at = range.begin; at < range.end; at = (at / around_bytes + 1) * around_bytes) {
     static_cast<void>(*const_cast<const volatile char*>(base_ + at));
   }
 }
 
-void mapped_files::release(stretch part) const {
-  const std::uint64_t from = past_page(part.begin);
-  const std::uint64_t to = part.end >= size_ ? size_ : to_page(part.end);
+void mapped_files::release(stretch range) const {
+  const std::uint64_t from = past_page(range.begin);
+  const std::uint64_t to = range.end >= size_ ? size_ : to_page(range.end);
   if (from < to) madvise(base_ + from, to - from, MADV_DONTNEED);
 }
 

@@ -1,13 +1,13 @@
 // cli/keys/mapped_files.hpp: input files as memory, one after the other in one space of addresses.
 //
-// Only files that stay as they are while they are read: regular ones, not packed. Whoever has a position can look at
-// its bytes at any later time, so nothing of the input needs to be copied to be remembered.
+// Only files that do not change while they are read: regular ones, not compressed. The bytes at a position can be read
+// at any later time, so nothing of the input needs to be copied to be remembered.
 //
 //     auto input = mapped_files::open(files, most_bytes);          // none: read them otherwise
-//     for (const auto& file : input->files()) ... input->at(file.begin) ...
+//     for (const auto& file : input->files()) ... input->bytes_at(file.begin) ...
 //
-// Pages that were looked at count as this program's memory until they are released; the system keeps what it has read
-// in its own cache all the same. Bytes that can no longer be read, such as those of a file that somebody makes shorter,
+// Pages that were read count as this program's memory until they are released; the system keeps what it has read
+// in its own cache all the same. Bytes that can no longer be read, such as those of a file that is truncated meanwhile,
 // end the program: see signals.hpp.
 #pragma once
 
@@ -38,18 +38,18 @@ class mapped_files {
     std::uint64_t end = 0;
   };
   [[nodiscard]] std::span<const stretch> files() const { return files_; }
-  [[nodiscard]] const char* at(std::uint64_t position) const { return base_ + position; }
+  [[nodiscard]] const char* bytes_at(std::uint64_t position) const { return base_ + position; }
   // The file that holds the byte at `position`, or else the next one.
   [[nodiscard]] const stretch& file_of(std::uint64_t position) const;
   // All positions are below.
   [[nodiscard]] std::uint64_t size() const { return size_; }
   [[nodiscard]] std::uint64_t content_bytes() const;
 
-  // Hints: these bytes will all be looked at; these will not be for a while.
-  void expect(stretch part) const;
-  void release(stretch part) const;
+  // Hints: these bytes will all be read; these will not be for a while.
+  void expect(stretch range) const;
+  void release(stretch range) const;
 
-  // If it is among them, it stands behind what was mapped from now on, as if it had been read.
+  // If it is among them, its position is after what was mapped from now on, as if it had been read.
   void pass_standard_input() const;
 
  private:

@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t min_columns = 40;
 constexpr std::size_t max_columns = 100;
 
-// A braille character has dots of its own in 2 columns and 4 rows.
+// A braille character has dots in 2 columns and 4 rows.
 constexpr std::size_t dots_across = 2;
 constexpr std::size_t dots_down = 4;
 constexpr std::array<std::array<unsigned, dots_across>, dots_down> braille_bits = {
@@ -41,7 +41,7 @@ std::string tick_text(const chart_axis& axis, double value) {
   return axis.text == nullptr ? fmt::format("{:g}", value) : axis.text(value);
 }
 
-// Where a value lies between the ends of its axis: 0 to 1, or outside.
+// The position of a value between the ends of its axis: 0 to 1, or outside.
 double place(const chart_axis& axis, double value) {
   if (!axis.log) return (value - axis.low) / (axis.high - axis.low);
   return value > 0 ? std::log(value / axis.low) / std::log(axis.high / axis.low) : -1.0;
@@ -73,7 +73,7 @@ class canvas {
       : chart_(&chart), look_(look), width_(width), cells_(width * chart.rows) {
     std::size_t joined = 0;
     for (const chart_curve& curve : chart.curves) joined += curve.joined ? 1 : 0;
-    // Dots of two curves in one character could not be told apart.
+    // Dots of two curves in one character could not be distinguished.
     braille_ = look.unicode && joined == 1;
     across_ = braille_ ? dots_across : 1;
     down_ = braille_ ? dots_down : 1;
@@ -192,10 +192,10 @@ std::string legend(const line_chart& chart, const canvas& area, const chart_look
 
 }  // namespace
 
-chart_look look_of(const options& given, int descriptor) {
+chart_look look_of(const options& opts, int descriptor) {
   chart_look look;
   look.unicode = is_terminal(descriptor) && has_utf8();
-  look.colour = painter(given, descriptor).on();
+  look.colour = painter(opts, descriptor).on();
   look.columns = std::clamp(terminal_columns(descriptor), min_columns, max_columns);
   return look;
 }

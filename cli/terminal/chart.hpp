@@ -1,10 +1,10 @@
-// cli/terminal/chart.hpp: small pictures in plain text: curves, bars, a heat row.
+// cli/terminal/chart.hpp: small charts in plain text: curves, bars, a heat row.
 //
-// A picture is drawn into a string, for one `look`: how wide, and whether with characters beyond ASCII and with colour.
+// A chart is drawn into a string, for one `look`: how wide, and whether with characters outside ASCII and with colour.
 // On a terminal with UTF-8 the look is blocks and braille dots; in a pipe or a file it is pure ASCII, so that it
 // survives any mail and any log.
 //
-//     const chart_look look = look_of(given, STDOUT_FILENO);
+//     const chart_look look = look_of(opts, STDOUT_FILENO);
 //     line_chart chart{.title = "FPR against keys", .x = {...}, .y = {.label = "FPR", .low = 1e-4, .high = 1, .log =
 //     true}}; chart.curves.push_back({.name = "expected", .points = {{0, 0.001}, {100, 0.01}}}); out.write(draw(chart,
 //     look));
@@ -26,8 +26,8 @@ struct chart_look {
   std::size_t columns = 80;
 };
 
-// Unicode on a terminal whose locale is UTF-8; as wide as the terminal, within what a picture needs and can use.
-chart_look look_of(const options& given, int descriptor);
+// Unicode on a terminal whose locale is UTF-8; as wide as the terminal, within what a chart needs and can use.
+chart_look look_of(const options& opts, int descriptor);
 
 struct chart_axis {
   std::string label{};
@@ -42,7 +42,7 @@ struct chart_point {
   double y = 0;
 };
 
-// A line through the points in their order, or the points alone. What lies outside the axes is not drawn.
+// A line through the points in their order, or the points alone. What is outside the axes is not drawn.
 struct chart_curve {
   std::string name;
   bool joined = true;
@@ -61,7 +61,7 @@ std::string draw(const line_chart& chart, const chart_look& look);
 struct chart_bar {
   std::string label;  // ASCII, as `text`
   double value = 0;   // 0 or more
-  std::string text;   // behind the bar
+  std::string text;   // after the bar
 };
 // One line each; the longest bar takes the width that is left.
 std::string draw_bars(std::span<const chart_bar> bars, const chart_look& look);

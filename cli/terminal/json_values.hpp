@@ -14,11 +14,11 @@ nlohmann::ordered_json known(bool is_known, const T& value) {
   return is_known ? nlohmann::ordered_json(value) : nlohmann::ordered_json(nullptr);
 }
 
-// null for what grows, and where the file does not say.
+// null for what grows, and where the file does not store it.
 inline nlohmann::ordered_json capacity_of(const any_filter& filter, const filter_stats& stats) {
   return known(stats.target_known && !grows(filter), stats.capacity_keys);
 }
-inline nlohmann::ordered_json promise_of(const filter_stats& stats) {
+inline nlohmann::ordered_json target_fpr_of(const filter_stats& stats) {
   return known(stats.target_known, stats.target_fpr);
 }
 

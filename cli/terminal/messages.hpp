@@ -1,5 +1,6 @@
-// cli/terminal/messages.hpp: what is printed on standard error beside errors. --quiet silences notes and advice, not warnings: what is
-// warned of breaks a promise. With --strict a warning or advice makes the exit code 1 (main.cpp).
+// cli/terminal/messages.hpp: what is printed on standard error beside errors. --quiet silences notes and advice, not
+// warnings: what is warned of breaks a promise of the filter. With --strict a warning or advice makes the exit code 1
+// (main.cpp).
 #pragma once
 
 #include <string_view>
@@ -9,24 +10,25 @@
 
 namespace bloomery::cli {
 
-// A line as it is.
-inline void note(const options& given, std::string_view text) {
-  if (!given.has(flag::quiet)) say(std::string(text).append("\n"));
+// A plain line.
+inline void note(const options& opts, std::string_view text) {
+  if (!opts.has(flag::quiet)) write_stderr(std::string(text).append("\n"));
 }
 
-namespace message_parts {
-inline bool warning_printed = false;
+// Whether a warning was printed, or silenced by --quiet.
+inline bool& has_warned() {
+  static bool warned = false;
+  return warned;
 }
 // bloomery: warning: ...
-inline void warn(const options& /*given*/, std::string_view text) {
-  message_parts::warning_printed = true;
-  say(std::string("bloomery: warning: ").append(text).append("\n"));
+inline void warn(const options& /*opts*/, std::string_view text) {
+  has_warned() = true;
+  write_stderr(std::string("bloomery: warning: ").append(text).append("\n"));
 }
-// The same of what could be better but was asked for: --quiet silences it.
-inline void advise(const options& given, std::string_view text) {
-  if (!given.has(flag::quiet)) return warn(given, text);
-  message_parts::warning_printed = true;
+// The same for a result that could be better but was requested: --quiet silences it.
+inline void advise(const options& opts, std::string_view text) {
+  if (!opts.has(flag::quiet)) return warn(opts, text);
+  has_warned() = true;
 }
-inline bool has_warned() { return message_parts::warning_printed; }
 
 }  // namespace bloomery::cli

@@ -50,13 +50,13 @@ outcome<void> output::flush() {
   buffer_.clear();
   if (error_ == EPIPE) return fail_quiet();
   if (error_ == EBADF && is_standard_output_closed()) {
-    return fail_file("standard output", "is closed: give the output a place by > FILE or a pipe");
+    return fail_file("standard output", "is closed: redirect it with > FILE or a pipe");
   }
   if (error_ != 0) return fail_file("standard output", std::string("cannot write: ") + std::strerror(error_));
   return {};
 }
 
-void say(std::string_view text) {
+void write_stderr(std::string_view text) {
   // Nowhere to report that standard error cannot be written.
   [[maybe_unused]] const int ignored = write_all(STDERR_FILENO, text);
 }

@@ -1,8 +1,8 @@
 // cli/terminal/output.hpp: standard output, in large blocks.
 //
 // Lines are collected and written in blocks of 256 KiB. A failed write is remembered and reported by flush(): a full
-// disk is an error, a reader that has gone is a quiet end. Flush where a person may be waiting, and once at the end,
-// always.
+// disk is an error, a reader that closed the pipe is a quiet end. Flush where a reader may be waiting, and once at the
+// end, always.
 //
 //     output out;
 //     out.write("seen\n");
@@ -33,7 +33,7 @@ class output {
   // An object, indented, with a newline. Bytes that are not UTF-8 become U+FFFD.
   void write_json(const nlohmann::ordered_json& value);
   [[nodiscard]] outcome<void> flush();
-  // Whether a write has failed, so that more work is in vain.
+  // Whether a write has failed, so that more work is useless.
   [[nodiscard]] bool is_broken() const { return error_ != 0; }
 
  private:
@@ -45,7 +45,7 @@ class output {
   int error_ = 0;
 };
 
-// Text on standard error, whole lines in one call.
-void say(std::string_view text);
+// Text on standard error, complete lines in one call.
+void write_stderr(std::string_view text);
 
 }  // namespace bloomery::cli

@@ -39,10 +39,10 @@ std::string clock_text(double seconds) {
 
 }  // namespace
 
-progress::progress(const options& given, std::string_view label, std::uint64_t total)
+progress::progress(const options& opts, std::string_view label, std::uint64_t total)
     : label_(label), total_(total), terminal_(is_terminal(STDERR_FILENO)), start_(clock::now()) {
-  on_ = !given.has(flag::no_progress) && !given.has(flag::quiet) && (terminal_ || given.has(flag::progress));
-  next_ = given.has(flag::progress) ? start_ : start_ + first_draw;
+  on_ = !opts.has(flag::no_progress) && !opts.has(flag::quiet) && (terminal_ || opts.has(flag::progress));
+  next_ = opts.has(flag::progress) ? start_ : start_ + first_draw;
 }
 
 std::string progress::line(std::uint64_t done, std::uint64_t keys, double seconds) const {
@@ -67,17 +67,17 @@ void progress::update(std::uint64_t done, std::uint64_t keys) {
   const std::string text = line(done, keys, std::chrono::duration<double>(now - start_).count());
   if (terminal_) {
     progress_line_is_shown(true);
-    say(fmt::format("\r{}\x1b[K", text));
+    write_stderr(fmt::format("\r{}\x1b[K", text));
     drawn_ = true;
     next_ = now + between_draws;
   } else {
-    say(text + "\n");
+    write_stderr(text + "\n");
     next_ = now + between_lines;
   }
 }
 
 void progress::finish() {
-  if (drawn_) say("\r\x1b[K");
+  if (drawn_) write_stderr("\r\x1b[K");
   drawn_ = false;
   on_ = false;
   progress_line_is_shown(false);

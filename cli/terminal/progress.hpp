@@ -1,10 +1,10 @@
-// cli/terminal/progress.hpp: one line on standard error that says how far we are.
+// cli/terminal/progress.hpp: one progress line on standard error.
 //
-//     progress line(given, "building", total_bytes);     // 0: unknown
+//     progress line(opts, "building", total_bytes);     // 0: unknown
 //     line.update(bytes_done, keys_done);                // as often as you like: it draws 10 times a second at most
 //     line.finish();                                     // clears it; the destructor does too
 //
-// Shown when standard error is a terminal, or with --progress (then as lines of their own if it is none); never with
+// Shown when standard error is a terminal, or with --progress (as separate lines if it is none); never with
 // --quiet or --no-progress, and not before half a second has passed: short work needs none.
 #pragma once
 
@@ -19,12 +19,12 @@ namespace bloomery::cli {
 
 class progress {
  public:
-  progress(const options& given, std::string_view label, std::uint64_t total);
+  progress(const options& opts, std::string_view label, std::uint64_t total);
   ~progress() { finish(); }
   progress(const progress&) = delete;
   progress& operator=(const progress&) = delete;
 
-  // `done` in the unit of `total`; `keys` for the rate.
+  // `done` in the unit of `total`; `keys` for keys per second.
   void update(std::uint64_t done, std::uint64_t keys);
   void finish();
 

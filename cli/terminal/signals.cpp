@@ -27,7 +27,7 @@ extern "C" void on_signal(int number) {
   raise(number);  // delivered when the handler returns
 }
 
-// A mapped file lost bytes, or its disk cannot read them. There is nothing to go on with.
+// A mapped file lost bytes, or its disk cannot read them. The run cannot continue.
 extern "C" void on_lost_bytes(int /*number*/) {
   remove_pending_temporaries();
   constexpr std::string_view text =
@@ -52,7 +52,7 @@ void handle_signals() {
   lost.sa_handler = on_lost_bytes;
   sigemptyset(&lost.sa_mask);
   sigaction(SIGBUS, &lost, nullptr);
-  // A file beyond the limit of `ulimit -f` is then an error of the write, as a full disk is.
+  // A file above the limit of `ulimit -f` is then an error of the write, as a full disk is.
   signal(SIGXFSZ, SIG_IGN);
 }
 

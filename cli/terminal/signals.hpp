@@ -1,9 +1,9 @@
-// cli/terminal/signals.hpp: being stopped leaves no mess.
+// cli/terminal/signals.hpp: clean up on signals.
 //
 // On a signal that ends the program (Ctrl-C, kill, a closed pipe, a limit of processor time) the temporary file that is
 // being written is removed, the progress line is cleared, and the process ends as killed by that signal, so that a
-// shell sees it as such. Signals that the parent chose to ignore (nohup) stay ignored. Bytes of a mapped file that are no
-// longer there when they are looked at end it with an error of one line, as a failed read would.
+// shell sees it as such. Signals that the parent chose to ignore (nohup) stay ignored. Bytes of a mapped file that are
+// no longer there when they are read end it with an error of one line, as a failed read would.
 #pragma once
 
 namespace bloomery::cli {

@@ -42,7 +42,7 @@ std::uint64_t machine_bytes() {
   return kib * 1024;
 }
 
-// The folder of our control group behind `prefix` in /proc/self/cgroup.
+// The folder of our control group after `prefix` in /proc/self/cgroup.
 std::optional<std::string> group_folder(const std::string& groups, std::string_view prefix) {
   const std::size_t at = groups.find(prefix);
   if (at == std::string::npos) return {};
@@ -72,7 +72,7 @@ outcome<void> check_memory(std::uint64_t bytes) {
   const std::uint64_t available = available_memory_bytes();
   if (bytes <= available) return {};
   return fail_text(
-      fmt::format("this filter would take {} of memory and {} are available: ask for fewer keys (-n) or a larger "
+      fmt::format("this filter would take {} of memory and {} are available: use fewer keys (-n) or a larger "
                   "false-positive rate (-p)",
                   exact_size(bytes), human_size(available)));
 }

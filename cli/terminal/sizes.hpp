@@ -1,4 +1,4 @@
-// cli/terminal/sizes.hpp: the memory that there is.
+// cli/terminal/sizes.hpp: available memory.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@ namespace bloomery::cli {
 // number when neither can be read.
 std::uint64_t available_memory_bytes();
 
-// A problem when so many bytes cannot be had.
+// A problem if so many bytes are not available.
 outcome<void> check_memory(std::uint64_t bytes);
 
 }  // namespace bloomery::cli

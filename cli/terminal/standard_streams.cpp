@@ -27,7 +27,7 @@ bool guard_standard_streams() {
 
 outcome<void> check_standard_input() {
   if (!closed_by_caller[STDIN_FILENO]) return {};
-  return fail_file("standard input", "is closed: name a file, or give the input by < FILE or through a pipe");
+  return fail_file("standard input", "is closed: name a file, or redirect it with < FILE or a pipe");
 }
 
 bool is_standard_output_closed() { return closed_by_caller[STDOUT_FILENO]; }

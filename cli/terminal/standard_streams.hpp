@@ -1,9 +1,9 @@
 // cli/terminal/standard_streams.hpp: descriptors 0 to 2 are the standard streams, also where the caller closed them.
 //
-// A program that is started with `<&-` or `>&-` gets its next opened file as descriptor 0 or 1: a filter would be read as
-// keys, and lines would be written into a state file. So main calls guard_standard_streams() before anything is opened.
-// A closed stream is replaced by /dev/null, opened so that every read from standard input and every write to the
-// outputs fails.
+// A program that is started with `<&-` or `>&-` gets its next opened file as descriptor 0 or 1: a filter would be read
+// as keys, and lines would be written into a state file. So main calls guard_standard_streams() before anything is
+// opened. A closed stream is replaced by /dev/null, opened so that every read from standard input and every write to
+// the outputs fails.
 #pragma once
 
 #include "cli/terminal/problem.hpp"

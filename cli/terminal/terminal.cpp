@@ -12,8 +12,8 @@
 namespace bloomery::cli {
 namespace {
 
-bool wants_colour(const options& given, int descriptor) {
-  const std::string_view choice = given.text(flag::color, "auto");
+bool wants_colour(const options& opts, int descriptor) {
+  const std::string_view choice = opts.text(flag::color, "auto");
   if (choice != "auto") return choice == "always";
   const char* forbidden = std::getenv("NO_COLOR");
   if (forbidden != nullptr && forbidden[0] != '\0') return false;
@@ -23,7 +23,7 @@ bool wants_colour(const options& given, int descriptor) {
 
 }  // namespace
 
-painter::painter(const options& given, int descriptor) : on_(wants_colour(given, descriptor)) {}
+painter::painter(const options& opts, int descriptor) : on_(wants_colour(opts, descriptor)) {}
 
 std::string painter::operator()(style how, std::string_view text) const {
   if (!on_) return std::string(text);

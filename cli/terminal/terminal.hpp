@@ -1,4 +1,4 @@
-// cli/terminal/terminal.hpp: what the terminal can do: colour, width, characters beyond ASCII.
+// cli/terminal/terminal.hpp: what the terminal can do: colour, width, characters outside ASCII.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ enum class style : std::uint8_t { bold, dim, good, bad, caution };
 // Colours for one output: --color decides, else a terminal that is not dumb, and no NO_COLOR.
 class painter {
  public:
-  painter(const options& given, int descriptor);
+  painter(const options& opts, int descriptor);
   [[nodiscard]] std::string operator()(style how, std::string_view text) const;
   [[nodiscard]] bool on() const { return on_; }
 
@@ -26,7 +26,7 @@ class painter {
 bool is_terminal(int descriptor);
 // Whether the locale's characters are UTF-8; else draw in ASCII.
 bool has_utf8();
-// Of the terminal behind the descriptor; 80 where it cannot be known.
+// Of the terminal of the descriptor; 80 if unknown.
 std::size_t terminal_columns(int descriptor);
 
 }  // namespace bloomery::cli

@@ -20,7 +20,7 @@ inline std::vector<std::string_view> words_in(std::string_view text) {
   return out;
 }
 
-// `first` and the text behind it, broken between words at `columns`; further lines stand under the text. Ends with a
+// `first` and the text after it, broken between words at `columns`; further lines stand under the text. Ends with a
 // newline.
 inline std::string wrapped(std::string_view first, std::string_view text, std::size_t columns) {
   std::string out(first);

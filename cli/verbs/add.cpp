@@ -15,17 +15,17 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace add_parts {
+namespace {
 
 struct tally {
   std::uint64_t keys_read = 0;
   std::uint64_t keys_inserted = 0;
 };
 
-outcome<tally> insert_all(const options& given, filter_edit& edit) {
-  auto stream = edit.keys(given);
+outcome<tally> insert_all(const options& opts, filter_edit& edit) {
+  auto stream = edit.keys(opts);
   if (!stream) return failed(stream.error());
-  progress line(given, "adding", stream->reader().total_bytes());
+  progress line(opts, "adding", stream->reader().total_bytes());
   tally so_far;
   while (true) {
     const auto more = stream->next();
@@ -47,7 +47,7 @@ std::string summary(const filter_edit& edit, const tally& added, const filter_st
   if (kind.exact) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
   out.append(fmt::format("; holds about {}", number_of(fullness_of(kind, stats).keys, "key")));
   if (!kind.grows && stats.target_known) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
-  return out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), promise_text(stats)));
+  return out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), target_fpr_text(stats)));
 }
 
 nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, const filter_stats& stats) {
@@ -61,31 +61,31 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
   out["capacity_keys"] = capacity_of(edit.filter(), stats);
   out["file_bytes"] = size_of_file(edit.name());
   out["memory_bytes"] = stats.memory_bytes;
-  out["target_fpr"] = promise_of(stats);
+  out["target_fpr"] = target_fpr_of(stats);
   out["fpr_now"] = stats.fpr_now;
   out["fill"] = stats.fill;
   return out;
 }
 
-outcome<int> run(const options& given) {
-  auto edit = filter_edit::open(given);
+outcome<int> run(const options& opts) {
+  auto edit = filter_edit::open(opts);
   if (!edit) return failed(edit.error());
   if (auto can = check_ability(edit->name(), edit->filter().info(), "take more keys", &kind_entry::takes_keys); !can) {
     return failed(can.error());
   }
-  const auto added = insert_all(given, *edit);
+  const auto added = insert_all(opts, *edit);
   if (!added) return failed(added.error());
   const auto stats = edit->filter().stats();
   if (!stats) return fail_file(edit->name(), stats.error());
   if (auto saved = edit->save(); !saved) return failed(saved.error());
   const std::string overfull = overfull_text(edit->filter(), *stats);
-  if (!overfull.empty()) warn(given, fmt::format("{}: now {}", edit->name(), overfull));
-  if (given.has(flag::json)) {
+  if (!overfull.empty()) warn(opts, fmt::format("{}: now {}", edit->name(), overfull));
+  if (opts.has(flag::json)) {
     output out;
     out.write_json(as_json(*edit, *added, *stats));
     if (auto done = out.flush(); !done) return failed(done.error());
   } else {
-    note(given, summary(*edit, *added, *stats));
+    note(opts, summary(*edit, *added, *stats));
   }
   return 0;
 }
@@ -93,10 +93,10 @@ outcome<int> run(const options& given) {
 constexpr std::array examples = {
     example{"bloomery add seen.bloom today.txt", "the lines of today.txt into the filter"},
     example{"tail -n 1000 access.log | cut -d ' ' -f 1 | bloomery add ips.bloom", "from a pipe"},
-    example{"bloomery add -q users.bloom new.txt || echo 'not added'", "silent; the exit code tells"},
+    example{"bloomery add -q users.bloom new.txt || echo 'not added'", "silent; only the exit code"},
 };
 
-}  // namespace add_parts
+}  // namespace
 
 const verb add_verb = {
     .name = "add",
@@ -105,19 +105,18 @@ const verb add_verb = {
     .summary = "add keys to a filter",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Adds the lines of KEYFILES, or of standard input, to the filter FILE. "
-        "Keys must be written as they were when it was built. "
-        "When the filter then holds more keys than it was made for, a warning says its false-positive rate.\n\n"
-        "The filter is loaded into memory, and FILE is replaced at the end, in the form that it had. "
-        "An error or a signal before that leaves it as it was. "
-        "While one process changes it, others that want to are refused. "
-        "A build or merge with --force asks nobody: "
-        "it replaces FILE, and the add that it overtakes ends with an error.",
-    .examples = add_parts::examples,
+        "Adds the lines of KEYFILES, or of standard input, to the filter FILE. Write keys as they were written "
+        "when the filter was built. If the filter then holds more keys than its capacity, a warning reports its "
+        "false-positive rate.\n\n"
+        "The filter is loaded into memory, and FILE is replaced at the end, in the same format and encoding. An "
+        "error or a signal before that leaves FILE unchanged. While one process changes FILE, other processes "
+        "that try to are refused. A build or merge with --force does not take this lock: it replaces FILE, and "
+        "the add that it overtakes ends with an error.",
+    .examples = examples,
     .exit_codes =
-        "0: added; 1: added, with a warning and --strict; 2: error, and FILE is as it was, unless the line says that "
-        "it is in place",
-    .run = add_parts::run,
+        "0: added; 1: added, with a warning and --strict; 2: error, and FILE is unchanged, unless the message "
+        "says that it is in place",
+    .run = run,
 };
 
 }  // namespace bloomery::cli

@@ -18,34 +18,37 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace bench_parts {
+namespace {
 
 constexpr std::size_t text_columns = 100;
 using json = nlohmann::ordered_json;
 
-// ---- JSON ------------------------------------------------------------------------------------------------------------
+// ---- JSON -----------------------------------------------------------------------------------------------------------
 
 double rounded(double ns) { return std::round(ns * 100.0) / 100.0; }
 
-json as_json(const bench::rate_count& count, double promised) {
+json as_json(const bench::rate_count& count, double target_fpr) {
   return {{"fpr_measured", count.rate()}, {"false_positives", count.hits}, {"probes", count.asked},
-          {"fpr_low", count.low()},       {"fpr_high", count.high()},      {"broken", count.breaks(promised)}};
+          {"fpr_low", count.low()},       {"fpr_high", count.high()},      {"broken", count.breaks(target_fpr)}};
 }
 
-json times_as_json(const bench::case_figures& of) {
+json times_as_json(const bench::case_figures& figures) {
   json out;
-  for (const bench::figure_name& each : bench::figure_names) out[each.name] = rounded(of.*each.ns);
+  for (const bench::figure_name& each : bench::figure_names) out[each.name] = rounded(figures.*each.ns);
   return out;
 }
 
 json as_json(const kind_row& row) {
-  const bench::case_figures& of = row.figures;
-  json out = {
-      {"kind", row.kind->name}, {"keys", row.size.keys},           {"fpr", row.kind->exact ? 0.0 : row.size.fpr},
-      {"hash", row.hash->name}, {"memory_bytes", of.memory_bytes}, {"bits_per_key", of.bits_per_key}};
+  const bench::case_figures& figures = row.figures;
+  json out = {{"kind", row.kind->name},
+              {"keys", row.size.keys},
+              {"target_fpr", row.kind->exact ? 0.0 : row.size.fpr},
+              {"hash", row.hash->name},
+              {"memory_bytes", figures.memory_bytes},
+              {"bits_per_key", figures.bits_per_key}};
   if (!row.size.layout.empty()) out["layout"] = row.size.layout;
-  out["ns_per_key"] = times_as_json(of);
-  out.update(as_json(of.absent, row.kind->exact ? 0.0 : row.size.fpr));
+  out["ns_per_key"] = times_as_json(figures);
+  out.update(as_json(figures.absent, row.kind->exact ? 0.0 : row.size.fpr));
   return out;
 }
 
@@ -70,14 +73,14 @@ json as_json(const bench::floor_figures& floor, unsigned threads) {
           {"threads", threads}};
 }
 
-json as_json(const hash_row& row, double promised) {
+json as_json(const hash_row& row, double target_fpr) {
   json out = {{"hash", row.hash->name}, {"ns_per_16_byte_key", row.ns > 0 ? json(rounded(row.ns)) : json(nullptr)}};
   out["build_refuses"] = row.refused.empty() ? json(nullptr) : json(row.refused);
-  out["rates"] = json::array();
+  out["measurements"] = json::array();
   for (const hash_cell& cell : row.cells) {
-    json rate = {{"keys", cell.keys->name}, {"kind", cell.kind->name}};
-    rate.update(as_json(cell.absent, promised));
-    out["rates"].push_back(std::move(rate));
+    json measured = {{"keys", cell.keys->name}, {"kind", cell.kind->name}};
+    measured.update(as_json(cell.absent, target_fpr));
+    out["measurements"].push_back(std::move(measured));
   }
   return out;
 }
@@ -93,17 +96,17 @@ json as_json(const bench_report& report, const bench_request& request) {
   out["floor"] = json::array();
   for (const bench::floor_figures& floor : report.floors) out["floor"].push_back(as_json(floor, report.threads));
   out["hash_keys"] = request.hash_size.keys;
-  out["hash_fpr"] = request.hash_size.fpr;
+  out["hash_target_fpr"] = request.hash_size.fpr;
   out["hashes"] = json::array();
   for (const hash_row& row : report.hashes) out["hashes"].push_back(as_json(row, request.hash_size.fpr));
   return out;
 }
 
-// ---- tables ----------------------------------------------------------------------------------------------------------
+// ---- tables ---------------------------------------------------------------------------------------------------------
 
-// Right-aligned, with a mark where the promise is broken; the colour must not count as width.
-std::string rate_cell(const bench::rate_count& count, double promised, const painter& paint, std::size_t width) {
-  const bool broken = count.breaks(promised);
+// Right-aligned, with a mark if the FPR is above the target; the colour must not count as width.
+std::string fpr_cell(const bench::rate_count& count, double target_fpr, const painter& paint, std::size_t width) {
+  const bool broken = count.breaks(target_fpr);
   const std::string text = count.hits == 0 ? "none" : percent(count.rate());
   const std::string cell = fmt::format("{:>{}}{}", text, width - 1, broken ? "!" : " ");
   return broken ? paint(style::bad, cell) : cell;
@@ -127,14 +130,15 @@ void write_kinds(output& out, const painter& paint, const bench_report& report) 
                             "single", "bits/key", "measured"));
   const kind_info* last = nullptr;
   for (const kind_row& row : report.kinds) {
-    const bench::case_figures& of = row.figures;
+    const bench::case_figures& figures = row.figures;
     if (last != nullptr && last != row.kind) out.write("\n");
     last = row.kind;
-    const double promised = row.kind->exact ? 0.0 : row.size.fpr;
+    const double target_fpr = row.kind->exact ? 0.0 : row.size.fpr;
     out.write(as_line(fmt::format(
-        fmt::runtime(layout), row.kind->name, with_commas(row.size.keys), row.kind->exact ? "exact" : percent(promised),
-        ns(of.add), ns(of.absent_batch), ns(of.absent_single), ns(of.absent_dependent), ns(of.present_batch),
-        ns(of.present_single), fmt::format("{:.2f}", of.bits_per_key), rate_cell(of.absent, promised, paint, 10))));
+        fmt::runtime(layout), row.kind->name, with_commas(row.size.keys),
+        row.kind->exact ? "exact" : percent(target_fpr), ns(figures.add), ns(figures.absent_batch),
+        ns(figures.absent_single), ns(figures.absent_dependent), ns(figures.present_batch), ns(figures.present_single),
+        fmt::format("{:.2f}", figures.bits_per_key), fpr_cell(figures.absent, target_fpr, paint, 10))));
   }
 }
 
@@ -149,10 +153,10 @@ void write_keys(output& out, const painter& paint, const bench_report& report) {
   write_heading(out, paint,
                 fmt::format(fmt::runtime(layout), "keys", "add", "batch", "single", "latency", "batch", "single"));
   for (const key_row& row : report.keys) {
-    const bench::case_figures& of = row.figures;
-    out.write(as_line(fmt::format(fmt::runtime(layout), row.type->title, ns(of.add), ns(of.absent_batch),
-                                  ns(of.absent_single), ns(of.absent_dependent), ns(of.present_batch),
-                                  ns(of.present_single))));
+    const bench::case_figures& figures = row.figures;
+    out.write(as_line(fmt::format(fmt::runtime(layout), row.type->title, ns(figures.add), ns(figures.absent_batch),
+                                  ns(figures.absent_single), ns(figures.absent_dependent), ns(figures.present_batch),
+                                  ns(figures.present_single))));
   }
 }
 
@@ -196,7 +200,7 @@ void write_hashes(output& out, const painter& paint, const bench_report& report,
       if (i % report.hash_kinds.size() == 0) {
         line.append(1 + group_width - cell_width * report.hash_kinds.size(), ' ');
       }
-      line.append(rate_cell(row.cells[i].absent, request.hash_size.fpr, paint, cell_width));
+      line.append(fpr_cell(row.cells[i].absent, request.hash_size.fpr, paint, cell_width));
     }
     if (row.cells.empty()) line.append("  takes 8-byte integers only, for kinds that hold integers themselves");
     out.write(as_line(line));
@@ -211,19 +215,19 @@ void write_remarks(output& out, const bench_report& report, const bench_request&
   }
   out.write("\n");
   if (broken) {
-    out.write("!  broken promise: with 99.9 % confidence the rate is above 1.05 times the one asked for\n");
+    out.write("!  target missed: with 99.9 % confidence the FPR is above 1.05 times the target\n");
   }
   std::string refused;
   for (const hash_row& row : report.hashes) {
     if (!row.refused.empty()) refused.append(refused.empty() ? "" : ", ").append(row.hash->name);
   }
   if (!refused.empty()) {
-    out.write(wrapped("Too few bits for so many keys at this rate, so that build refuses: ", refused, text_columns));
+    out.write(wrapped("Too few bits for so many keys at this FPR, so that build refuses: ", refused, text_columns));
   }
   out.write("Times: one thread, the best tenth of chunks of 32,768 keys; those of kinds are without hashing.\n");
 }
 
-// ---- pictures --------------------------------------------------------------------------------------------------------
+// ---- charts ---------------------------------------------------------------------------------------------------------
 
 struct plotted {
   std::string_view title;
@@ -237,7 +241,7 @@ constexpr std::array plots = {
 
 std::string count_text(double value) { return human_count(value); }
 
-// One curve for each kind, at the first rate of each size.
+// One curve for each kind, at the first FPR of each size.
 std::vector<chart_curve> curves_of(const bench_report& report, double bench::case_figures::*ns) {
   std::vector<chart_curve> curves;
   const kind_row* last = nullptr;
@@ -263,14 +267,14 @@ std::string draw_curves(const plotted& what, std::span<const chart_curve> curves
       chart.y.high = std::max(chart.y.high, point.y);
     }
   }
-  // Whole powers of ten, so that the axis has labels.
+  // Powers of ten, so that the axis has labels.
   chart.y.low = std::pow(10.0, std::floor(std::log10(std::max(chart.y.low, 0.01))));
   chart.y.high = std::pow(10.0, std::ceil(std::log10(std::max(chart.y.high, 0.011))));
-  return "\n" + draw(chart, look);
+  return std::string("\n").append(draw(chart, look));
 }
 
 void write_plots(output& out, const bench_report& report, const chart_look& look) {
-  constexpr std::size_t most_curves = 4;  // as many marks as can be told apart
+  constexpr std::size_t most_curves = 4;  // as many marks as can be distinguished
   for (const plotted& what : plots) {
     const std::vector<chart_curve> curves = curves_of(report, what.ns);
     if (curves.empty()) return;
@@ -289,20 +293,20 @@ void write_plots(output& out, const bench_report& report, const chart_look& look
   }
 }
 
-outcome<int> run(const options& given) {
-  if (!given.operands().empty()) return fail_usage(fmt::format("takes no '{}'", given.operands().front()));
-  if (given.has(flag::json) && given.has(flag::plot)) {
-    return fail_usage("--plot is for people and --json is not: give one");
+outcome<int> run(const options& opts) {
+  if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
+  if (opts.has(flag::json) && opts.has(flag::plot)) {
+    return fail_usage("--plot and --json contradict each other: give one");
   }
-  const auto request = bench_request::from(given);
+  const auto request = bench_request::from(opts);
   if (!request) return failed(request.error());
-  const auto report = run_bench(given, *request);
+  const auto report = run_bench(opts, *request);
   if (!report) return failed(report.error());
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json(*report, *request));
   } else {
-    const painter paint(given, STDOUT_FILENO);
+    const painter paint(opts, STDOUT_FILENO);
     const std::string_view layout = request->keyed_size.layout;
     out.write(fmt::format("{}{}{}\n\n", report->machine, layout.empty() ? "" : "; layout ", layout));
     write_kinds(out, paint, *report);
@@ -310,7 +314,7 @@ outcome<int> run(const options& given) {
     if (!report->floors.empty()) write_floors(out, paint, *report);
     if (!report->hashes.empty()) write_hashes(out, paint, *report, *request);
     write_remarks(out, *report, *request);
-    if (given.has(flag::plot)) write_plots(out, *report, look_of(given, STDOUT_FILENO));
+    if (opts.has(flag::plot)) write_plots(out, *report, look_of(opts, STDOUT_FILENO));
   }
   if (auto done = out.flush(); !done) return failed(done.error());
   return 0;
@@ -321,10 +325,10 @@ constexpr std::array examples = {
     example{"bloomery bench --quick --plot", "rougher, in about one, with ns per key against size"},
     example{"bloomery bench --kind blocked -n 100M -p 0.1%", "one kind at one size"},
     example{"bloomery bench --kind cuckoo --layout slots4:12", "another layout than the usual one"},
-    example{"bloomery bench --json | jq '.hashes[].rates[] | select(.broken)'", "hashes that break the promise"},
+    example{"bloomery bench --json | jq '.hashes[].measurements[] | select(.broken)'", "hashes above the target FPR"},
 };
 
-}  // namespace bench_parts
+}  // namespace
 
 const verb bench_verb = {
     .name = "bench",
@@ -333,24 +337,25 @@ const verb bench_verb = {
     .summary = "measure kinds and hashes on this machine",
     .usage = "[OPTIONS]",
     .description =
-        "Measures each kind at several sizes: nanoseconds per key to add, and to ask for absent and for present keys, "
-        "in batches and one by one (latency: each look-up waits for the answer before), bits per key, and the "
-        "false-positive rate on random keys. Hashing is not in these times. "
-        "-n, -p and --kind narrow the table down; with --kind, --layout chooses one of its layouts; --hash changes the "
+        "Measures each kind at several sizes: nanoseconds per key to add keys and to look up absent and present "
+        "keys, in batches and one by one (latency: each look-up depends on the result of the previous one), "
+        "bits per key, and the false-positive rate (FPR) on random keys. Hashing is not included. -n, -p and "
+        "--kind narrow the table down; with --kind, --layout selects one of its layouts; --hash changes the "
         "hash of the keys.\n\n"
-        "Then the kind (blocked without --kind) with keys that it hashes in the same call: integers, 16 bytes, URLs. "
-        "And the floor: the time to read one random line of 64 bytes from memory of the filters' sizes, overlapping "
-        "(batch), each after the one before (latency), and on all threads, with huge pages and without.\n\n"
-        "Then each hash: nanoseconds per key of 16 bytes, and the false-positive rate on keys that are hard on a weak "
-        "hash: decimal integers, 8-byte counters, keys of one long prefix, and short words of two letters. "
-        "A rate is marked with ! when it is above 1.05 times the one asked for with 99.9 % confidence. "
-        "Without --hash the filters of this part have 1,000,000 keys at most.\n\n"
-        "Times are of one thread whatever -j says, but for the floor; the rates of hashes are counted on all threads. "
-        "Memory is that of the largest filter; for the rates of hashes each thread has a filter of its own, "
-        "as far as there is memory for them.",
-    .examples = bench_parts::examples,
+        "Then one kind (--kind, else blocked) with keys that it hashes in the same call: integers, 16 bytes, "
+        "URLs. And the memory-latency floor: the time to read one random cache line of 64 bytes from memory as "
+        "large as the filters, overlapping (batch), each after the previous one (latency), and on all threads, "
+        "with huge pages and without.\n\n"
+        "Then each hash: nanoseconds per key of 16 bytes, and the FPR on keys that are hard on a weak hash: "
+        "decimal integers, 8-byte counters, keys with one long prefix, and short words of two letters. An FPR "
+        "is marked with ! if it is above 1.05 times the target with 99.9 % confidence. Without --hash these "
+        "filters have at most 1,000,000 keys.\n\n"
+        "Times are of one thread whatever -j is, except for the floor; the FPR of hashes is counted on all "
+        "threads. Memory is that of the largest filter; for the FPR of hashes each thread has its own filter, "
+        "as far as memory allows.",
+    .examples = examples,
     .exit_codes = "0: done; 2: error",
-    .run = bench_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

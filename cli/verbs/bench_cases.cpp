@@ -17,7 +17,7 @@
 #include "bench/kind_case.hpp"
 #include "cli/filters/kind_table.hpp"
 #include "cli/keys/keys.hpp"
-#include "cli/keys/share_out.hpp"
+#include "cli/keys/parallel_for.hpp"
 #include "cli/terminal/progress.hpp"
 #include "cli/terminal/sizes.hpp"
 
@@ -92,7 +92,7 @@ outcome<bench::timed_case> make_keyed_case(const kind_info& kind, const bench::c
   return out;
 }
 
-// ---- kinds -----------------------------------------------------------------------------------------------------------
+// ---- kinds ----------------------------------------------------------------------------------------------------------
 
 struct kind_plan {
   const kind_info* kind;
@@ -106,7 +106,7 @@ std::vector<kind_plan> plan_kinds(const bench_request& request) {
     if (request.kind != nullptr && request.kind->id != kind.id) return;
     if (request.hash != nullptr && !go_together(kind, *request.hash)) return;
     for (const bench::case_size& size : request.sizes) {
-      // The rate is nothing to an exact kind.
+      // An exact kind ignores the FPR.
       const bool again = kind.exact && !out.empty() && out.back().kind == &kind && out.back().size.keys == size.keys;
       if (!again) out.push_back({&kind, size});
     }
@@ -128,12 +128,12 @@ std::uint64_t work_of(const kind_plan& plan, const bench_request& request) {
          bench::ask_ways.size() * request.effort.ask_chunks * bench::chunk_keys;
 }
 
-outcome<void> measure_kinds(const options& given, const bench_request& request, bench_report& report) {
+outcome<void> measure_kinds(const options& opts, const bench_request& request, bench_report& report) {
   const std::vector<kind_plan> plans = plan_kinds(request);
   if (auto fits = check_plans(plans); !fits) return fits;
   std::uint64_t total = 0;
   for (const kind_plan& plan : plans) total += work_of(plan, request);
-  progress line(given, "timing kinds", total);
+  progress line(opts, "timing kinds", total);
   std::uint64_t before = 0;
   std::uint64_t keys = 0;
   for (const kind_plan& plan : plans) {
@@ -155,7 +155,7 @@ outcome<void> measure_kinds(const options& given, const bench_request& request, 
   return {};
 }
 
-// ---- keys with their hash, and the floor -----------------------------------------------------------------------------
+// ---- keys with their hash, and the floor ----------------------------------------------------------------------------
 
 outcome<void> measure_keys(const bench_request& request, bench_report& report) {
   if (request.hash != nullptr && request.hash->id != xxh3::info.id) return {};
@@ -184,7 +184,7 @@ outcome<void> measure_floors(const bench_request& request, bench_report& report)
   return {};
 }
 
-// ---- hashes ----------------------------------------------------------------------------------------------------------
+// ---- hashes ---------------------------------------------------------------------------------------------------------
 
 // One that takes all positions from one word of the digest and one that steps through it, unless a kind was named.
 std::vector<const kind_info*> kinds_for_hashes(const bench_request& request) {
@@ -234,7 +234,7 @@ outcome<void> measure_cell(const bench_request& request, const hasher& hash, has
   return {};
 }
 
-// Each thread has a filter of its own: no more of them than there is memory for.
+// Each thread has its own filter: no more of them than there is memory for.
 unsigned threads_with_memory(const bench_request& request, const std::vector<hash_row>& rows) {
   std::uint64_t bytes = 1;
   for (const hash_row& row : rows) {
@@ -248,7 +248,7 @@ unsigned threads_with_memory(const bench_request& request, const std::vector<has
 }
 
 // The cells are shared out among threads; what they count does not depend on how.
-outcome<void> measure_cells(const options& given, const bench_request& request, std::vector<hash_row>& rows) {
+outcome<void> measure_cells(const options& opts, const bench_request& request, std::vector<hash_row>& rows) {
   struct task {
     const hash_info* hash;
     hash_cell* cell;
@@ -259,9 +259,9 @@ outcome<void> measure_cells(const options& given, const bench_request& request, 
     for (hash_cell& cell : row.cells) tasks.push_back({.hash = row.hash, .cell = &cell});
   }
   const std::uint64_t each = request.hash_size.keys + request.hash_probes;
-  progress line(given, "rates of hashes", tasks.size() * each);
+  progress line(opts, "FPR of hashes", tasks.size() * each);
   std::atomic<std::uint64_t> done = 0;
-  share_out(tasks.size(), threads_with_memory(request, rows), [&](std::size_t i, bool here) {
+  parallel_for(tasks.size(), threads_with_memory(request, rows), [&](std::size_t i, bool here) {
     const auto hash = hasher_for(*tasks[i].hash);
     tasks[i].done = hash ? measure_cell(request, *hash, *tasks[i].cell) : fail_error(hash.error());
     const std::uint64_t keys = ++done * each;
@@ -273,7 +273,7 @@ outcome<void> measure_cells(const options& given, const bench_request& request, 
   return {};
 }
 
-outcome<void> measure_hashes(const options& given, const bench_request& request, bench_report& report) {
+outcome<void> measure_hashes(const options& opts, const bench_request& request, bench_report& report) {
   const bool integers = (request.kind != nullptr && request.kind->integer_keys) ||
                         (request.hash != nullptr && request.hash->id == identity::info.id);
   if (integers) return {};  // nothing is hashed
@@ -284,57 +284,57 @@ outcome<void> measure_hashes(const options& given, const bench_request& request,
     if (!hash) return fail_error(hash.error());
     row.ns = bench::hash_ns_per_key(*hash, request.effort.ask_chunks);
   }
-  return measure_cells(given, request, report.hashes);
+  return measure_cells(opts, request, report.hashes);
 }
 
 }  // namespace
 
-outcome<bench_request> bench_request::from(const options& given) {
+outcome<bench_request> bench_request::from(const options& opts) {
   bench_request out;
-  if (given.has(flag::kind)) out.kind = find_kind(given.text(flag::kind));
-  if (given.has(flag::hash)) out.hash = find_hash(given.text(flag::hash));
+  if (opts.has(flag::kind)) out.kind = find_kind(opts.text(flag::kind));
+  if (opts.has(flag::hash)) out.hash = find_hash(opts.text(flag::hash));
   if (out.kind != nullptr && out.hash != nullptr && !go_together(*out.kind, *out.hash)) {
     return fail_usage(
         out.kind->integer_keys
             ? fmt::format("kind {} takes integer keys and hash identity, not {}", out.kind->name, out.hash->name)
             : fmt::format("hash identity is for kinds of integer keys, not for {}", out.kind->name));
   }
-  const std::string_view layout = given.text(flag::layout);
+  const std::string_view layout = opts.text(flag::layout);
   if (!layout.empty() && out.kind == nullptr) return fail_usage("--layout belongs to a kind: give that with --kind");
-  out.quick = given.has(flag::quick);
+  out.quick = opts.has(flag::quick);
   out.effort = out.quick ? quick_effort : usual_effort;
-  const double fpr = given.real(flag::fpr).value_or(bench_fpr);
-  if (const auto keys = given.count(flag::capacity)) {
+  const double fpr = opts.real(flag::fpr).value_or(bench_fpr);
+  if (const auto keys = opts.count(flag::capacity)) {
     out.sizes = {{*keys, fpr}};
   } else if (out.quick) {
     out.sizes = {{1'000, fpr}, {100'000, fpr}};
   } else {
     out.sizes = {{1'000, fpr}, {100'000, fpr}, {1'000'000, fpr}, {10'000'000, fpr}};
-    // Without a rate, a far smaller one too, at one size.
-    if (!given.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, bench_fpr / 100});
+    // Without -p, a far lower FPR too, at one size.
+    if (!opts.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, bench_fpr / 100});
   }
   for (bench::case_size& each : out.sizes) each.layout = layout;
   constexpr std::uint64_t usual_keyed = 1'000'000;
-  out.keyed_size = {given.count(flag::capacity).value_or(out.quick ? out.sizes.back().keys : usual_keyed), fpr, layout};
-  const std::uint64_t hash_keys = given.count(flag::capacity).value_or(out.quick ? 20'000 : 100'000);
+  out.keyed_size = {opts.count(flag::capacity).value_or(out.quick ? out.sizes.back().keys : usual_keyed), fpr, layout};
+  const std::uint64_t hash_keys = opts.count(flag::capacity).value_or(out.quick ? 20'000 : 100'000);
   out.hash_size = {out.hash == nullptr ? std::min(hash_keys, most_hash_keys) : hash_keys, fpr, layout};
   // Enough that so many false positives are to be expected, within reason.
   const double expected = out.quick ? 400 : 2000;
   constexpr double most_probes = 2'000'000;
   out.hash_probes = static_cast<std::uint64_t>(std::min(most_probes, std::max(100 * expected, expected / fpr)));
-  out.threads = jobs_of(given);
+  out.threads = jobs_of(opts);
   return out;
 }
 
-outcome<bench_report> run_bench(const options& given, const bench_request& request) {
+outcome<bench_report> run_bench(const options& opts, const bench_request& request) {
   bench_report report;
   report.machine = machine_text();
-  // They wait for each other without sleeping: no more of them than there are processors.
+  // They wait for each other by spinning: no more of them than there are processors.
   report.threads = std::clamp(std::thread::hardware_concurrency(), 1U, request.threads);
-  if (auto done = measure_kinds(given, request, report); !done) return failed(done.error());
+  if (auto done = measure_kinds(opts, request, report); !done) return failed(done.error());
   if (auto done = measure_keys(request, report); !done) return failed(done.error());
   if (auto done = measure_floors(request, report); !done) return failed(done.error());
-  if (auto done = measure_hashes(given, request, report); !done) return failed(done.error());
+  if (auto done = measure_hashes(opts, request, report); !done) return failed(done.error());
   return report;
 }
 

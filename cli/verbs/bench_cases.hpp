@@ -1,8 +1,8 @@
 // cli/verbs/bench_cases.hpp: what `bloomery bench` measures; verb_bench.cpp shows it.
 //
-// Kinds: each at several sizes and rates, timed with digests that are made before the clock runs; one of them also with
-// keys that it hashes. The floor: what a look-up costs at least at such sizes. Hashes: the cost of each, and its
-// false-positive rate on keys that are hard on a weak hash. The measuring itself is bench/timed_case.hpp and
+// Kinds: each at several sizes and FPRs, timed with digests that are made before the clock runs; one of them also with
+// keys that it hashes. The memory-latency floor: what a look-up costs at least at such sizes. Hashes: the cost of each,
+// and its false-positive rate on keys that are hard on a weak hash. The measuring itself is bench/timed_case.hpp and
 // bench/floor.hpp, which the programs in bench/ use too; kinds and hashes come from their lists.
 #pragma once
 
@@ -28,12 +28,12 @@ struct bench_request {
   bench::case_size keyed_size{};  // of the filters that hash their keys
   bench::case_size hash_size{};   // of the filters in which hashes are measured
   bool quick = false;
-  unsigned threads = 1;  // for rates and the floor; other timings are of one thread
+  unsigned threads = 1;  // for FPRs and the floor; other timings are of one thread
   bench::effort effort{};
   std::uint64_t hash_probes = 0;
 
-  // Its layouts are texts of `given`.
-  static outcome<bench_request> from(const options& given);
+  // Its layouts are views into `opts`.
+  static outcome<bench_request> from(const options& opts);
 };
 
 struct kind_row {
@@ -76,6 +76,6 @@ struct bench_report {
   std::vector<hash_row> hashes{};
 };
 
-outcome<bench_report> run_bench(const options& given, const bench_request& request);
+outcome<bench_report> run_bench(const options& opts, const bench_request& request);
 
 }  // namespace bloomery::cli

@@ -14,40 +14,40 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace convert_parts {
+namespace {
 
-outcome<int> run(const options& given) {
-  if (given.operands().empty()) return fail_usage("give the filter: bloomery convert FILE -o OUT --to FORMAT");
-  if (!given.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
-  const auto shards = shards_at(given.operands().front());
+outcome<int> run(const options& opts) {
+  if (opts.operands().empty()) return fail_usage("give the filter: bloomery convert FILE -o OUT --to FORMAT");
+  if (!opts.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
+  const auto shards = shards_at(opts.operands().front());
   if (!shards) return failed(shards.error());
-  if (auto possible = check_output(given, *shards); !possible) return failed(possible.error());
+  if (auto possible = check_output(opts, *shards); !possible) return failed(possible.error());
   auto opened =
-      given.operands().size() == 1 ? open_filter(given, given.operands().front()) : open_parts(given, given.operands());
+      opts.operands().size() == 1 ? open_filter(opts, opts.operands().front()) : open_pieces(opts, opts.operands());
   if (!opened) return failed(opened.error());
-  const formats::format& to = output_format(given);
+  const formats::format& to = output_format(opts);
   if (!to.writes) return fail_usage(fmt::format("files in format {} can be read, not written", to.name));
-  if (to.is_native() && !formats::holds(to, opened->filter) && opened->form->as_native != nullptr) {
-    auto ours = opened->form->as_native(opened->filter);
+  if (to.is_native() && !formats::holds(to, opened->filter) && opened->format->as_native != nullptr) {
+    auto ours = opened->format->as_native(opened->filter);
     if (!ours) return fail_file(opened->name, ours.error());
     opened->filter = std::move(*ours);
   }
   if (!formats::holds(to, opened->filter)) {
-    return cannot_become(opened->name, opened->filter, *opened->form, to);
+    return cannot_become(opened->name, opened->filter, *opened->format, to);
   }
-  if (auto saved = save_filter(given, opened->filter); !saved) return failed(saved.error());
-  if (given.has(flag::json)) {
+  if (auto saved = save_filter(opts, opened->filter); !saved) return failed(saved.error());
+  if (opts.has(flag::json)) {
     output out;
-    out.write_json({{"file", given.text(flag::output)},
+    out.write_json({{"file", opts.text(flag::output)},
                     {"format", to.name},
-                    {"from", opened->form->name},
-                    {"file_bytes", size_of_file(given.text(flag::output))}});
+                    {"from", opened->format->name},
+                    {"file_bytes", size_of_file(opts.text(flag::output))}});
     if (auto done = out.flush(); !done) return failed(done.error());
   } else {
-    const bool to_file = given.text(flag::output) != "-";
-    note(given,
-         fmt::format("{}: {}, from {}{}", to_file ? given.text(flag::output) : "standard output", to.name,
-                     opened->form->name, to_file ? ", " + exact_size(size_of_file(given.text(flag::output))) : ""));
+    const bool to_file = opts.text(flag::output) != "-";
+    note(opts,
+         fmt::format("{}: {}, from {}{}", to_file ? opts.text(flag::output) : "standard output", to.name,
+                     opened->format->name, to_file ? ", " + exact_size(size_of_file(opts.text(flag::output))) : ""));
   }
   return 0;
 }
@@ -56,11 +56,11 @@ constexpr std::array examples = {
     example{"bloomery convert seen.bloom -o seen.txt --to text", "a native file as lines of text"},
     example{"bloomery convert blocklist.bloom -o blocklist.bloom.gz --to dcso --compress gzip",
             "a file of DCSO's bloom, packed as its --gzip wants it"},
-    example{"bloomery convert seen.head seen.chunk1 -o seen.dump --to redisbloom --form dump",
+    example{"bloomery convert seen.head seen.chunk1 -o seen.dump --to redisbloom --encoding dump",
             "the replies of BF.SCANDUMP as what RESTORE takes"},
 };
 
-}  // namespace convert_parts
+}  // namespace
 
 const verb convert_verb = {
     .name = "convert",
@@ -69,18 +69,17 @@ const verb convert_verb = {
     .summary = "write a filter in another format",
     .usage = "[OPTIONS] FILE... -o OUT --to FORMAT",
     .description =
-        "Writes the filter FILE, of whichever format, to OUT in format FORMAT. "
-        "That is possible where both mean the same bits: native and text, packed and not. "
-        "Other products set other bits for the same key, because they hash it otherwise or choose its bits otherwise: "
-        "then convert says why not. A filter does not give its keys back, so what helps is to build it again from "
-        "them, with build --format.\n\n"
-        "Several FILEs are the pieces of one filter, in order, of products that give them so: the replies of "
+        "Writes the filter FILE, of any format, to OUT in format FORMAT. This works if both formats mean the "
+        "same bits: native and text, compressed and not. Other products set other bits for the same key, "
+        "because they hash it or choose its bits differently; convert then prints the reason. A filter does not "
+        "store its keys, so build it again from them, with build --format.\n\n"
+        "Several FILEs are the pieces of one filter, in order, for products that split a filter: the replies of "
         "RedisBloom's SCANDUMP.",
-    .examples = convert_parts::examples,
+    .examples = examples,
     .exit_codes =
-        "0: written; 2: error, such as formats that have no bits in common, and OUT is as it was, unless the line says "
-        "that it is in place",
-    .run = convert_parts::run,
+        "0: written; 2: error, such as formats that have no bits in common, and OUT is unchanged, unless the "
+        "message says that it is in place",
+    .run = run,
 };
 
 }  // namespace bloomery::cli

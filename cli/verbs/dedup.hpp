@@ -1,4 +1,4 @@
-// cli/verbs/dedup.hpp: what the two halves of bloomery dedup share: verb_dedup.cpp is exact, verb_dedup_approx.cpp is not.
+// cli/verbs/dedup.hpp: what the two halves of bloomery dedup share: dedup.cpp is exact, dedup_approx.cpp is not.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@
 
 namespace bloomery::cli {
 
-// Lines to standard output, or nowhere where only their number is asked for.
+// Lines to standard output, or nowhere if only their number is requested.
 class dedup_lines final : public dedup_sink {
  public:
   dedup_lines(dedup_mode mode, char terminator, bool silent) : mode_(mode), terminator_(terminator), silent_(silent) {}
@@ -60,18 +60,18 @@ struct dedup_tally {
   double fpr_now = 0;
 };
 
-// The end of the output, and what --json prints. A state is changed behind it: then standard output, where it is a file,
+// The end of the output, and what --json prints. A state is changed after it: then standard output, where it is a file,
 // is on the disk when this returns, because what a state knows is never printed again.
-outcome<void> finish_output(const options& given, const dedup_tally& done);
+outcome<void> finish_output(const options& opts, const dedup_tally& done);
 
 // All lines of the input, with digests of 64 bits.
-inline outcome<digest_stream> open_lines(const options& given, const hasher& hash) {
-  auto reader = key_reader::make(given, given.operands(), hash);
+inline outcome<digest_stream> open_lines(const options& opts, const hasher& hash) {
+  auto reader = key_reader::make(opts, opts.operands(), hash);
   if (!reader) return failed(reader.error());
-  if (!given.has(flag::json)) reader->require_same_header();
+  if (!opts.has(flag::json)) reader->require_same_header();
   return digest_stream(std::move(*reader), hash, 64);
 }
 
-outcome<void> run_approx_dedup(const options& given, dedup_lines& sink);
+outcome<void> run_approx_dedup(const options& opts, dedup_lines& sink);
 
 }  // namespace bloomery::cli

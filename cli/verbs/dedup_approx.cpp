@@ -20,7 +20,7 @@ namespace bloomery::cli {
 namespace {
 
 constexpr double default_target_fpr = 0.01;
-// Any number of lines at a kept rate, in one file.
+// Any number of lines at a fixed FPR, in one file.
 constexpr std::string_view new_state_kind = "scalable";
 
 outcome<bool> state_is_there(const std::string& path) {
@@ -34,42 +34,41 @@ struct approx_run {
   hasher hash;
   std::optional<seen_filter> seen{};
   std::optional<seen_filter> reported{};  // of --repeated: what has been printed
-  std::string new_state{};                // the file to be made at the end; "" where there is one, or none is asked for
+  std::string new_state{};                // the file to be made at the end; "" where there is one, or none is requested
   std::optional<filter_edit> state{};     // the file to be changed; its filter has gone to `seen` meanwhile
 };
 
 // With --repeated there are two filters, and they share what --mem allows.
-std::optional<std::uint64_t> ceiling_of(const options& given) {
-  const auto ceiling = given.count(flag::memory);
-  return ceiling && given.has(flag::repeated) ? *ceiling / 2 : ceiling;
+std::optional<std::uint64_t> ceiling_of(const options& opts) {
+  const auto ceiling = opts.count(flag::memory);
+  return ceiling && opts.has(flag::repeated) ? *ceiling / 2 : ceiling;
 }
 
-outcome<void> continue_state(const options& given, const std::string& path, approx_run& run) {
-  if (given.has(flag::capacity) || given.has(flag::fpr) || given.has(flag::hash) || given.has(flag::seed)) {
-    return fail_usage(fmt::format("{} has its own size, rate and hash: leave -n, -p, --hash and --seed out", path));
+outcome<void> continue_state(const options& opts, const std::string& path, approx_run& run) {
+  if (opts.has(flag::capacity) || opts.has(flag::fpr) || opts.has(flag::hash) || opts.has(flag::seed)) {
+    return fail_usage(fmt::format("{} has its own size, FPR and hash: leave -n, -p, --hash and --seed out", path));
   }
-  auto edit = filter_edit::open_file(given, path);
+  auto edit = filter_edit::open_file(opts, path);
   if (!edit) return failed(edit.error());
-  const auto hash = edit->hash(given);
+  const auto hash = edit->hash(opts);
   if (!hash) return failed(hash.error());
   run.hash = *hash;
   any_filter filter = std::move(edit->filter());
   run.state.emplace(std::move(*edit));
-  auto seen = seen_filter::over(std::move(filter), path, run.hash, ceiling_of(given));
+  auto seen = seen_filter::over(std::move(filter), path, run.hash, ceiling_of(opts));
   if (!seen) return failed(seen.error());
   run.seen.emplace(std::move(*seen));
   return {};
 }
 
-outcome<void> begin_state(const options& given, const std::string& path, const build_request& request,
-                          approx_run& run) {
+outcome<void> begin_state(const options& opts, const std::string& path, const build_request& request, approx_run& run) {
   if (!request.keys()) {
-    return fail_usage("--approx --state: give -n, the number of different lines that the state will hold one day");
+    return fail_usage("--approx --state: give -n, the number of different lines that the state will hold");
   }
-  const filter_params params{.keys = *request.keys(), .fpr = given.real(flag::fpr).value_or(default_target_fpr)};
+  const filter_params params{.keys = *request.keys(), .fpr = opts.real(flag::fpr).value_or(default_target_fpr)};
   auto filter = any_filter::make(new_state_kind, params, run.hash.spec());
   if (!filter) return fail_parameter(filter.error());
-  auto seen = seen_filter::over(std::move(*filter), path, run.hash, ceiling_of(given));
+  auto seen = seen_filter::over(std::move(*filter), path, run.hash, ceiling_of(opts));
   if (!seen) return failed(seen.error());
   run.seen.emplace(std::move(*seen));
   run.new_state = path;
@@ -77,26 +76,26 @@ outcome<void> begin_state(const options& given, const std::string& path, const b
 }
 
 // How many lines there are, where the input can be read twice.
-outcome<std::optional<std::uint64_t>> count_lines(const options& given, const hasher& hash) {
-  auto stream = open_lines(given, hash);
+outcome<std::optional<std::uint64_t>> count_lines(const options& opts, const hasher& hash) {
+  auto stream = open_lines(opts, hash);
   if (!stream) return failed(stream.error());
   if (!stream->reader().all_regular()) return std::optional<std::uint64_t>{};
-  progress line(given, "counting", stream->reader().total_bytes());
+  progress line(opts, "counting", stream->reader().total_bytes());
   outcome<bool> more = true;
   while ((more = stream->next()) && *more) line.update(stream->reader().bytes_taken(), stream->reader().records_read());
   if (!more) return failed(more.error());
   return std::optional(std::max<std::uint64_t>(1, stream->reader().records_read()));
 }
 
-outcome<void> begin_filters(const options& given, const build_request& request, approx_run& run) {
+outcome<void> begin_filters(const options& opts, const build_request& request, approx_run& run) {
   seen_settings settings{
-      .hash = run.hash, .fpr = given.real(flag::fpr).value_or(default_target_fpr), .ceiling_bytes = ceiling_of(given)};
+      .hash = run.hash, .fpr = opts.real(flag::fpr).value_or(default_target_fpr), .ceiling_bytes = ceiling_of(opts)};
   if (request.keys()) settings.first_capacity = *request.keys();
   if (run.seen) {  // that of a state
     if (run.seen->target_fpr() > 0) settings.fpr = run.seen->target_fpr();
   } else {
     if (!request.keys()) {
-      const auto counted = count_lines(given, run.hash);
+      const auto counted = count_lines(opts, run.hash);
       if (!counted) return failed(counted.error());
       settings.grows = !*counted;
       settings.first_capacity = counted->value_or(settings.first_capacity);
@@ -105,28 +104,28 @@ outcome<void> begin_filters(const options& given, const build_request& request, 
     if (!seen) return failed(seen.error());
     run.seen.emplace(std::move(*seen));
   }
-  if (!given.has(flag::repeated)) return {};
+  if (!opts.has(flag::repeated)) return {};
   auto reported = seen_filter::make(settings);
   if (!reported) return failed(reported.error());
   run.reported.emplace(std::move(*reported));
   return {};
 }
 
-outcome<approx_run> start_approx(const options& given) {
-  const std::string path(given.text(flag::state));
+outcome<approx_run> start_approx(const options& opts) {
+  const std::string path(opts.text(flag::state));
   const auto shards = shards_at(path);
   if (!shards) return failed(shards.error());
   const outcome<bool> there = path.empty() || *shards != 0 ? outcome<bool>(*shards != 0) : state_is_there(path);
   if (!there) return failed(there.error());
-  const auto request = build_request::from(given);
+  const auto request = build_request::from(opts);
   if (!request) return failed(request.error());
   approx_run run{.hash = request->hash()};
   if (*there) {
-    if (auto done = continue_state(given, path, run); !done) return failed(done.error());
+    if (auto done = continue_state(opts, path, run); !done) return failed(done.error());
   } else if (!path.empty()) {
-    if (auto done = begin_state(given, path, *request, run); !done) return failed(done.error());
+    if (auto done = begin_state(opts, path, *request, run); !done) return failed(done.error());
   }
-  if (auto done = begin_filters(given, *request, run); !done) return failed(done.error());
+  if (auto done = begin_filters(opts, *request, run); !done) return failed(done.error());
   return run;
 }
 
@@ -150,7 +149,7 @@ class line_selection {
   // The first occurrences, or with --repeated the second ones, as lines.
   outcome<void> take(const digest_stream& stream, const dedup_lines& sink, std::string& lines) {
     lines.clear();
-    if (auto added = run_->seen->add(stream.keys(), stream.narrow(), fresh_); !added) return added;
+    if (auto added = run_->seen->add(stream.keys(), stream.digests64(), fresh_); !added) return added;
     const auto records = stream.records();
     again_.clear();
     again_digests_.clear();
@@ -161,7 +160,7 @@ class line_selection {
         if (!run_->reported) sink.encode(lines, 0, 1, records.text(i));
       } else if (run_->reported) {
         again_.push_back(stream.keys()[i]);
-        again_digests_.push_back(stream.narrow()[i]);
+        again_digests_.push_back(stream.digests64()[i]);
         again_at_.push_back(i);
       }
     }
@@ -184,10 +183,10 @@ class line_selection {
 };
 
 // All lines of the input through the filters, and what is left of them printed.
-outcome<dedup_tally> print_lines(const options& given, approx_run& run, dedup_lines& sink) {
-  auto stream = open_lines(given, run.hash);
+outcome<dedup_tally> print_lines(const options& opts, approx_run& run, dedup_lines& sink) {
+  auto stream = open_lines(opts, run.hash);
   if (!stream) return failed(stream.error());
-  progress line(given, "reading", stream->reader().total_bytes());
+  progress line(opts, "reading", stream->reader().total_bytes());
   line_selection selected(run);
   dedup_tally so_far;
   std::string lines;
@@ -209,18 +208,18 @@ outcome<dedup_tally> print_lines(const options& given, approx_run& run, dedup_li
 
 }  // namespace
 
-outcome<void> run_approx_dedup(const options& given, dedup_lines& sink) {
-  auto run = start_approx(given);
+outcome<void> run_approx_dedup(const options& opts, dedup_lines& sink) {
+  auto run = start_approx(opts);
   if (!run) return failed(run.error());
-  auto done = print_lines(given, *run, sink);
+  auto done = print_lines(opts, *run, sink);
   if (!done) return failed(done.error());
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     const auto fpr = run->seen->fpr_now();
     if (!fpr) return failed(fpr.error());
     done->target_fpr = run->seen->target_fpr();
     done->fpr_now = *fpr;
   }
-  if (auto written = finish_output(given, *done); !written) return written;
+  if (auto written = finish_output(opts, *done); !written) return written;
   return keep_state(*run);
 }
 

@@ -19,9 +19,9 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double promised = 0.01;
-constexpr std::uint64_t most_asked = 1'000'000;
-constexpr std::uint64_t least_asked = 100'000;
+constexpr double demo_fpr = 0.01;
+constexpr std::uint64_t max_queries = 1'000'000;
+constexpr std::uint64_t min_queries = 100'000;
 constexpr std::size_t batch = 4096;
 constexpr std::size_t shown_blocks = 100;
 
@@ -56,7 +56,7 @@ class writer {
     } while (value != 0);
     while (size != 0) *at_++ = reversed[--size];
   }
-  [[nodiscard]] char* at() const { return at_; }
+  [[nodiscard]] char* position() const { return at_; }
 
  private:
   char* at_;
@@ -96,7 +96,7 @@ std::uint64_t described(const any_filter& filter, std::string_view name) {
 
 }  // namespace
 
-// scheme://[www.]adjective-noun.tld/section/[20YY/MM/]word-word[-word...]-ID[.html|?page=N]. The ID behind the last
+// scheme://[www.]adjective-noun.tld/section/[20YY/MM/]word-word[-word...]-ID[.html|?page=N]. The ID after the last
 // dash is a one-to-one function of the number, so that no two numbers share a URL.
 std::size_t write_url(std::uint64_t number, char* out) {
   const std::uint64_t id = mix64(number + 0x9e3779b97f4a7c15ULL);
@@ -129,7 +129,7 @@ std::size_t write_url(std::uint64_t number, char* out) {
     to.text("?page=");
     to.base36(2 + choose.take(2));
   }
-  return static_cast<std::size_t>(to.at() - out);
+  return static_cast<std::size_t>(to.position() - out);
 }
 
 std::string url_of(std::uint64_t number) {
@@ -137,15 +137,15 @@ std::string url_of(std::uint64_t number) {
   return {buffer.data(), write_url(number, buffer.data())};
 }
 
-demo_tour::demo_tour(const options& given, std::uint64_t keys)
-    : given_(&given),
+demo_tour::demo_tour(const options& opts, std::uint64_t keys)
+    : opts_(&opts),
       next_absent_(std::uint64_t{1} << 62U),
       bytes_(batch * max_url_bytes),
       urls_(batch),
       digests_(batch),
       mask_(mask_words(batch)) {
   figures_.keys = keys;
-  figures_.target_fpr = promised;
+  figures_.target_fpr = demo_fpr;
 }
 
 result<void> demo_tour::add_until(std::uint64_t until, progress& line) {
@@ -167,52 +167,52 @@ result<void> demo_tour::add_until(std::uint64_t until, progress& line) {
   return {};
 }
 
-result<answer_count> demo_tour::ask_for(const any_filter& filter, std::uint64_t first, std::uint64_t step,
-                                        std::uint64_t count) {
+result<answer_count> demo_tour::query_urls(const any_filter& filter, std::uint64_t first, std::uint64_t step,
+                                           std::uint64_t count) {
   answer_count out;
-  while (out.asked < count) {
-    const std::size_t size = std::min<std::uint64_t>(batch, count - out.asked);
+  while (out.queried < count) {
+    const std::size_t size = std::min<std::uint64_t>(batch, count - out.queried);
     for (std::size_t i = 0; i < size; ++i) {
       char* to = bytes_.data() + i * max_url_bytes;
-      urls_[i] = {to, write_url(first + (out.asked + i) * step, to)};
+      urls_[i] = {to, write_url(first + (out.queried + i) * step, to)};
     }
     const auto start = clock::now();
     hash_.digests(std::span(urls_).first(size), digests_);
-    auto asked = filter.may_contain(std::span<const std::uint64_t>(digests_).first(size), mask_);
-    if (!asked) return fail(asked.error());
+    auto queried = filter.may_contain(std::span<const std::uint64_t>(digests_).first(size), mask_);
+    if (!queried) return fail(queried.error());
     out.seconds += seconds_since(start);
     for (std::size_t i = 0; i < mask_words(size); ++i) {
       out.yes += static_cast<std::uint64_t>(std::popcount(mask_[i]));
     }
-    out.asked += size;
+    out.queried += size;
   }
   return out;
 }
 
 result<answer_count> demo_tour::query_absent(std::uint64_t count) {
-  auto asked = ask_for(*filter_, next_absent_, 1, count);
+  auto queried = query_urls(*filter_, next_absent_, 1, count);
   next_absent_ += count;
-  return asked;
+  return queried;
 }
 
 result<void> demo_tour::add_point() {
   const auto expected = blocked::plan({.keys = added_, .bits = figures_.plan.bits, .hashes = figures_.plan.hashes});
   if (!expected) return fail(expected.error());
-  auto measured = query_absent(std::clamp(figures_.keys / 5, least_asked, most_asked / 5));
+  auto measured = query_absent(std::clamp(figures_.keys / 5, min_queries, max_queries / 5));
   if (!measured) return fail(measured.error());
   figures_.curve.push_back({.keys = added_, .expected = expected->fpr, .absent = *measured});
   return {};
 }
 
 result<void> demo_tour::build() {
-  const auto plan = blocked::plan({.keys = figures_.keys, .fpr = promised});
+  const auto plan = blocked::plan({.keys = figures_.keys, .fpr = demo_fpr});
   if (!plan) return fail(plan.error());
   figures_.plan = *plan;
-  auto made = any_filter::make(blocked::info.name, {.keys = figures_.keys, .fpr = promised}, hash_.spec());
+  auto made = any_filter::make(blocked::info.name, {.keys = figures_.keys, .fpr = demo_fpr}, hash_.spec());
   if (!made) return fail(made.error());
   filter_.emplace(std::move(*made));
   figures_.filter_bytes = plan->memory_bytes;
-  progress line(*given_, "building", figures_.keys);
+  progress line(*opts_, "building", figures_.keys);
   for (std::uint64_t quarter = 1; quarter <= 4; ++quarter) {
     const auto start = clock::now();
     if (auto done = add_until(figures_.keys / 4 * quarter + (quarter == 4 ? figures_.keys % 4 : 0), line); !done) {
@@ -224,22 +224,22 @@ result<void> demo_tour::build() {
   return {};
 }
 
-result<void> demo_tour::ask() {
-  const std::uint64_t count = std::min(figures_.keys, most_asked);
-  auto present = ask_for(*filter_, 0, figures_.keys / count, count);
+result<void> demo_tour::query() {
+  const std::uint64_t count = std::min(figures_.keys, max_queries);
+  auto present = query_urls(*filter_, 0, figures_.keys / count, count);
   if (!present) return fail(present.error());
-  auto absent = query_absent(std::max(count, least_asked));
+  auto absent = query_absent(std::max(count, min_queries));
   if (!absent) return fail(absent.error());
   figures_.present = *present;
   figures_.absent = *absent;
-  figures_.curve.back().absent = *absent;  // the same filter, asked more often
-  figures_.rate_low = binomial::lower_bound(absent->yes, absent->asked, 0.005);
-  figures_.rate_high = binomial::upper_bound(absent->yes, absent->asked, 0.005);
+  figures_.curve.back().absent = *absent;  // the same filter, queried more often
+  figures_.fpr_low = binomial::lower_bound(absent->yes, absent->queried, 0.005);
+  figures_.fpr_high = binomial::upper_bound(absent->yes, absent->queried, 0.005);
   return {};
 }
 
 void demo_tour::compare_memory() {
-  figures_.set_keys = std::min(figures_.keys, most_asked);
+  figures_.set_keys = std::min(figures_.keys, max_queries);
   const std::uint64_t before = resident_bytes();
   {
     std::unordered_set<std::string> set;
@@ -288,19 +288,19 @@ result<void> demo_tour::prove_file() {
   figures_.open_seconds = seconds_since(start);
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) figures_.file_bytes = static_cast<std::uint64_t>(status.st_size);
-  // What is mapped stays readable; so nothing is left behind even when we are stopped while asking.
+  // What is mapped stays readable; so nothing is left on disk even if we are stopped during the look-ups.
   ::unlink(path.c_str());
   if (!opened) return fail(opened.error());
   figures_.file_mapped = opened->is_mapped();
-  auto asked = ask_for(*opened, 0, figures_.keys / figures_.present.asked, figures_.present.asked);
-  if (!asked) return fail(asked.error());
-  figures_.from_file = *asked;
+  auto queried = query_urls(*opened, 0, figures_.keys / figures_.present.queried, figures_.present.queried);
+  if (!queried) return fail(queried.error());
+  figures_.from_file = *queried;
   return {};
 }
 
 result<void> demo_tour::overfill() {
   const std::uint64_t last = figures_.keys + figures_.keys / 2;
-  progress line(*given_, "overfilling", last);
+  progress line(*opts_, "overfilling", last);
   for (const std::uint64_t until : {figures_.keys + figures_.keys / 4, last}) {
     if (auto done = add_until(until, line); !done) return done;
     if (auto done = add_point(); !done) return done;

@@ -1,7 +1,7 @@
-// cli/verbs/demo_steps.hpp: what `bloomery demo` does and measures; verb_demo.cpp tells it.
+// cli/verbs/demo_steps.hpp: what `bloomery demo` does and measures; demo.cpp prints it.
 //
-// Keys are URLs made up on the fly from a number, the same on every machine: those of numbers below `keys` go into the
-// filter, those of far higher numbers are the absent ones. Different numbers give different URLs.
+// Keys are URLs generated on the fly from a number, the same on every machine: those of numbers below `keys` go into
+// the filter, those of far higher numbers are the absent ones. Different numbers have different URLs.
 #pragma once
 
 #include <array>
@@ -24,14 +24,16 @@ inline constexpr std::size_t max_url_bytes = 160;
 std::size_t write_url(std::uint64_t number, char* out);
 std::string url_of(std::uint64_t number);
 
-// A rate as it was counted.
+// Look-ups and their results.
 struct answer_count {
-  std::uint64_t asked = 0;
+  std::uint64_t queried = 0;
   std::uint64_t yes = 0;
-  double seconds = 0;  // for hashing and asking, without making the URLs
+  double seconds = 0;  // for hashing and look-ups, without making the URLs
 
-  [[nodiscard]] double rate() const { return asked == 0 ? 0.0 : static_cast<double>(yes) / static_cast<double>(asked); }
-  [[nodiscard]] double ns_per_key() const { return asked == 0 ? 0.0 : seconds * 1e9 / static_cast<double>(asked); }
+  [[nodiscard]] double rate() const {
+    return queried == 0 ? 0.0 : static_cast<double>(yes) / static_cast<double>(queried);
+  }
+  [[nodiscard]] double ns_per_key() const { return queried == 0 ? 0.0 : seconds * 1e9 / static_cast<double>(queried); }
 };
 
 struct fpr_point {
@@ -48,11 +50,11 @@ struct demo_figures {
   std::uint64_t url_bytes = 0;  // all URLs together
   double add_seconds = 0;       // hashing and inserting
   double build_seconds = 0;     // with making the URLs
-  // asking
+  // look-ups
   answer_count present{};
   answer_count absent{};
-  double rate_low = 0;  // with 99 % confidence the true rate lies between these
-  double rate_high = 0;
+  double fpr_low = 0;  // with 99 % confidence the true FPR is between these
+  double fpr_high = 0;
   // memory
   std::uint64_t filter_bytes = 0;
   std::uint64_t set_keys = 0;
@@ -67,26 +69,26 @@ struct demo_figures {
   double open_seconds = 0;
   bool file_mapped = false;
   answer_count from_file{};
-  // at a quarter, a half ... and beyond the capacity
+  // at a quarter, a half ... and above the capacity
   std::vector<fpr_point> curve{};
 
   [[nodiscard]] std::uint64_t false_negatives() const {
-    return present.asked - present.yes + from_file.asked - from_file.yes;
+    return present.queried - present.yes + from_file.queried - from_file.yes;
   }
-  [[nodiscard]] bool rate_kept() const { return rate_low <= 1.05 * target_fpr; }
-  [[nodiscard]] bool kept() const { return false_negatives() == 0 && rate_kept(); }
+  [[nodiscard]] bool fpr_kept() const { return fpr_low <= 1.05 * target_fpr; }
+  [[nodiscard]] bool kept() const { return false_negatives() == 0 && fpr_kept(); }
 };
 
 // The steps, each to be called once and in this order; they fill in `figures`.
 class demo_tour {
  public:
-  demo_tour(const options& given, std::uint64_t keys);
+  demo_tour(const options& opts, std::uint64_t keys);
 
   result<void> build();
-  result<void> ask();
+  result<void> query();
   void compare_memory();
   result<void> look_at_fill();
-  // Saves the filter to file_path(), opens that, asks it and removes it.
+  // Saves the filter to file_path(), opens that, queries it and removes it.
   result<void> prove_file();
   static std::string file_path();
   result<void> overfill();
@@ -96,12 +98,13 @@ class demo_tour {
  private:
   // Adds the URLs from as many as there are up to `until`.
   result<void> add_until(std::uint64_t until, progress& line);
-  // Asks for the URLs first, first + step, ...
-  result<answer_count> ask_for(const any_filter& filter, std::uint64_t first, std::uint64_t step, std::uint64_t count);
+  // Looks up the URLs first, first + step, ...
+  result<answer_count> query_urls(const any_filter& filter, std::uint64_t first, std::uint64_t step,
+                                  std::uint64_t count);
   result<answer_count> query_absent(std::uint64_t count);
   result<void> add_point();
 
-  const options* given_;
+  const options* opts_;
   hasher hash_;
   std::optional<any_filter> filter_;
   demo_figures figures_;

@@ -6,61 +6,64 @@
 #include <bloomery/formats.hpp>
 #include <nlohmann/json.hpp>
 
+#include "cli/flags/format_choice.hpp"
 #include "cli/terminal/output.hpp"
 #include "cli/terminal/terminal.hpp"
 #include "cli/terminal/text.hpp"
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace formats_parts {
+namespace {
 
-std::string_view hash_of(const formats::format& form) {
-  if (form.hash == nullptr) return "";
-  const auto spec = form.hash({});
+std::string_view hash_of(const formats::format& format) {
+  if (format.hash == nullptr) return "";
+  const auto spec = format.hash({});
   const hash_info* info = spec ? find_hash(spec->id) : nullptr;
   return info == nullptr ? "" : info->name;
 }
 
-std::string abilities(const formats::format& form) {
+std::string abilities(const formats::format& format) {
   std::string out = "read query";
-  if (form.writes) out.append(" write");
-  if (form.make != nullptr || form.is_native()) out.append(" build");
-  if (form.merges) out.append(" merge");
+  if (format.writes) out.append(" write");
+  if (format.make != nullptr || format.is_native()) out.append(" build");
+  if (format.merges) out.append(" merge");
   return out;
 }
 
 nlohmann::ordered_json as_json() {
   auto list = nlohmann::ordered_json::array();
-  for (const formats::format* form : formats::list()) {
+  for (const formats::format* format : formats::list()) {
     auto entry = nlohmann::ordered_json::object();
-    entry["name"] = form->name;
-    entry["summary"] = form->summary;
+    entry["name"] = format->name;
+    entry["summary"] = format->summary;
     entry["reads"] = true;
     entry["queries"] = true;
-    entry["writes"] = form->writes;
-    entry["builds"] = form->make != nullptr || form->is_native();
-    entry["merges"] = form->merges;
-    entry["gzip"] = form->gzip;
-    entry["hash"] = hash_of(*form).empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(hash_of(*form));
-    entry["options"] = words_in(form->options);
+    entry["writes"] = format->writes;
+    entry["builds"] = format->make != nullptr || format->is_native();
+    entry["merges"] = format->merges;
+    entry["gzip"] = format->gzip;
+    entry["hash"] =
+        hash_of(*format).empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(hash_of(*format));
+    entry["options"] = nlohmann::ordered_json::array();
+    for (const std::string_view name : words_in(format->options)) entry["options"].push_back(flag_name(name));
     list.push_back(std::move(entry));
   }
   return {{"formats", std::move(list)}};
 }
 
-outcome<int> run(const options& given) {
-  if (!given.operands().empty()) return fail_usage(fmt::format("takes no '{}'", given.operands().front()));
+outcome<int> run(const options& opts) {
+  if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json());
   } else {
-    const painter paint(given, STDOUT_FILENO);
+    const painter paint(opts, STDOUT_FILENO);
     out.write(paint(style::bold, fmt::format("{:<15} {:<28} {:<16} {}", "format", "can", "hash", "what it is")));
     out.write('\n');
-    for (const formats::format* form : formats::list()) {
-      const std::string_view hash = hash_of(*form);
-      out.write(fmt::format("{:<15} {:<28} {:<16} {}\n", form->name, abilities(*form), hash.empty() ? "any" : hash,
-                            form->summary));
+    for (const formats::format* format : formats::list()) {
+      const std::string_view hash = hash_of(*format);
+      out.write(fmt::format("{:<15} {:<28} {:<16} {}\n", format->name, abilities(*format), hash.empty() ? "any" : hash,
+                            format->summary));
     }
   }
   if (auto done = out.flush(); !done) return failed(done.error());
@@ -72,7 +75,7 @@ constexpr std::array examples = {
     example{"bloomery formats --json | jq -r '.formats[].name'", "their names"},
 };
 
-}  // namespace formats_parts
+}  // namespace
 
 const verb formats_verb = {
     .name = "formats",
@@ -81,15 +84,13 @@ const verb formats_verb = {
     .summary = "list the file formats",
     .usage = "[--json]",
     .description =
-        "Lists the formats of filter files: Bloomery's own two and those of other products, what can be done with "
-        "each, "
-        "and the hash that the product uses.\n\n"
-        "query, info, verify, merge, add and convert tell a file's format by its content; --from names it where that "
-        "is "
-        "not enough. build --format makes a file as that product would.",
-    .examples = formats_parts::examples,
+        "Lists the formats of filter files: Bloomery's own two and those of other products, what the tool "
+        "supports for each, and the hash that the product uses.\n\n"
+        "query, info, verify, merge, add and convert detect the format of a file from its content; --from sets "
+        "it where that is not enough. build --format writes a file as that product would.",
+    .examples = examples,
     .exit_codes = "0: done; 2: error",
-    .run = formats_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

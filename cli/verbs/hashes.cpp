@@ -19,7 +19,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace hashes_parts {
+namespace {
 
 constexpr std::array<std::size_t, 3> key_sizes = {8, 16, 65};
 using costs = std::array<std::optional<double>, key_sizes.size()>;  // ns per key; none where the hash takes no such key
@@ -45,14 +45,14 @@ struct key_set {
 
 // The best of several short repeats: other processes can only make it slower.
 template <class F>
-double best_ns_per_key(const effort& with, F hash_all) {
+double best_ns_per_key(const effort& budget, F hash_all) {
   using clock = std::chrono::steady_clock;
   double best = 0;
-  for (unsigned i = 0; i < with.repeats; ++i) {
+  for (unsigned i = 0; i < budget.repeats; ++i) {
     const auto start = clock::now();
     auto now = start;
     std::size_t rounds = 0;
-    while (now - start < with.each) {
+    while (now - start < budget.each) {
       for (int inner = 0; inner < 4; ++inner) hash_all();
       rounds += 4;
       now = clock::now();
@@ -67,12 +67,12 @@ double best_ns_per_key(const effort& with, F hash_all) {
 // Stands between the timed work and an optimiser that would drop it.
 void keep(const void* result) { asm volatile("" : : "r"(result) : "memory"); }
 
-costs cost_of(const hasher& hash, std::span<const key_set> sets, const effort& with) {
+costs cost_of(const hasher& hash, std::span<const key_set> sets, const effort& budget) {
   costs out{};
   std::array<std::uint64_t, key_set::keys> digests{};
   for (std::size_t i = 0; i < sets.size(); ++i) {
     if (!hash.accepts(key_sizes[i])) continue;
-    out[i] = best_ns_per_key(with, [&] {
+    out[i] = best_ns_per_key(budget, [&] {
       hash.digests(sets[i].views, digests);
       keep(digests.data());
     });
@@ -85,18 +85,18 @@ struct hash_row {
   costs ns;
 };
 
-std::vector<hash_row> measure_hashes(std::span<const key_set> sets, const effort& with) {
+std::vector<hash_row> measure_hashes(std::span<const key_set> sets, const effort& budget) {
   std::vector<hash_row> rows;
   for_each_type(hash_list{}, [&](auto tag) {
     using hash = typename decltype(tag)::type;
     const std::vector<std::byte> key(hash::info.key_bytes, std::byte{0x5a});
     const auto made = hasher::make(hash::info.name, 0, key);
-    if (made) rows.push_back({&hash::info, cost_of(*made, sets, with)});
+    if (made) rows.push_back({&hash::info, cost_of(*made, sets, budget)});
   });
   return rows;
 }
 
-// Message digests that people ask about, with what they cost in the archived run bench/runs/2026-11-18-epyc-hashes: timing
+// Message digests for comparison, with what they cost in the archived run bench/runs/2026-11-18-epyc-hashes: timing
 // them here would make the tool depend on a cryptographic library.
 struct message_digest {
   std::string_view name;
@@ -111,13 +111,13 @@ constexpr std::array message_digests = {
     message_digest{"sha256", 256, {93.59, 92.85, 127.95}},
 };
 
-constexpr std::size_t ratio_size = 1;  // the size at which "N times more" is said: 16 bytes
+constexpr std::size_t ratio_size = 1;  // the size at which "N times" is printed: 16 bytes
 
 // How many times more than the default hash, at 16 bytes, in the same run.
-double times_the_default(const message_digest& of) { return of.ns[ratio_size] / default_ns_then[ratio_size]; }
+double times_the_default(const message_digest& digest) { return digest.ns[ratio_size] / default_ns_then[ratio_size]; }
 
 constexpr std::string_view why_not =
-    "A filter needs digests that are well mixed, not collisions that nobody in the world can find: xxh3 gives the "
+    "A filter needs digests that are well mixed, not resistance to collisions: xxh3 has the "
     "same false-positive rate. Where keys come from an adversary, a message digest without a secret does not help "
     "either, since he can compute it too: use a keyed hash (siphash13, siphash24, highwayhash64) with --key-file.";
 
@@ -186,18 +186,18 @@ void write_table(output& out, const painter& paint, std::span<const hash_row> ro
   out.write("\n" + wrapped("Why not: ", why_not, terminal_columns(STDOUT_FILENO)));
 }
 
-outcome<int> run(const options& given) {
-  if (!given.operands().empty()) return fail_usage(fmt::format("takes no '{}'", given.operands().front()));
-  const effort with = given.has(flag::quick) ? quick : usual;
+outcome<int> run(const options& opts) {
+  if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
+  const effort budget = opts.has(flag::quick) ? quick : usual;
   std::vector<key_set> sets;
   sets.reserve(key_sizes.size());
   for (const std::size_t size : key_sizes) sets.emplace_back(size);
-  const std::vector<hash_row> rows = measure_hashes(sets, with);
+  const std::vector<hash_row> rows = measure_hashes(sets, budget);
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json(rows));
   } else {
-    write_table(out, painter(given, STDOUT_FILENO), rows);
+    write_table(out, painter(opts, STDOUT_FILENO), rows);
   }
   if (auto done = out.flush(); !done) return failed(done.error());
   return 0;
@@ -208,21 +208,22 @@ constexpr std::array examples = {
     example{"bloomery hashes --json --quick | jq -r '.hashes[].name'", "their names"},
 };
 
-}  // namespace hashes_parts
+}  // namespace
 
 const verb hashes_verb = {
     .name = "hashes",
     .alias = "",
     .bit = on_hashes,
-    .summary = "list the hash functions, with what they cost here",
+    .summary = "list the hash functions, with their cost on this machine",
     .usage = "[--quick] [--json]",
     .description =
-        "Lists the hash functions that --hash takes: bits of the digest, seed, size of the secret key, "
-        "and nanoseconds per key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a time). "
-        "MD5, SHA-1 and SHA-256 stand below them with figures of an archived run, to show why filters do not use them.",
-    .examples = hashes_parts::examples,
+        "Lists the hash functions that --hash takes: bits of the digest, seed, size of the secret key, and "
+        "nanoseconds per key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a "
+        "time). MD5, SHA-1 and SHA-256 follow with figures of an archived run, to show why filters do not use "
+        "them.",
+    .examples = examples,
     .exit_codes = "0: done; 2: error",
-    .run = hashes_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

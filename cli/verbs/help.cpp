@@ -1,4 +1,4 @@
-// bloomery help: the texts about the tool, for people, for man and for shells.
+// bloomery help: the texts about the tool, for the terminal, man and shells.
 #include <fmt/core.h>
 
 #include <array>
@@ -13,7 +13,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace help_parts {
+namespace {
 
 namespace fs = std::filesystem;
 
@@ -28,7 +28,7 @@ outcome<void> write_page(const fs::path& path, const std::string& text) {
   return {};
 }
 
-// Where programs look for them below share/.
+// Where programs search for them below share/.
 outcome<void> write_all(const fs::path& folder) {
   const fs::path man = folder / "man" / "man1";
   if (auto done = write_page(man / "bloomery.1", manual_page()); !done) return done;
@@ -42,33 +42,33 @@ outcome<void> write_all(const fs::path& folder) {
   return {};
 }
 
-outcome<std::string> asked_text(const options& given) {
-  if (given.has(flag::completions)) {
-    if (!given.operands().empty()) return fail_usage("--completions are for all verbs: name none");
+outcome<std::string> requested_text(const options& opts) {
+  if (opts.has(flag::completions)) {
+    if (!opts.operands().empty()) return fail_usage("--completions are for all verbs: name none");
     for (const shell_completions& each : all_completions()) {
-      if (each.shell == given.text(flag::completions)) return each.text();
+      if (each.shell == opts.text(flag::completions)) return each.text();
     }
   }
-  if (given.operands().size() > 1) {
-    return fail_usage(fmt::format("takes one verb, and '{}' is one too many", given.operands()[1]));
+  if (opts.operands().size() > 1) {
+    return fail_usage(fmt::format("takes one verb, and '{}' is one too many", opts.operands()[1]));
   }
-  if (given.operands().empty()) return given.has(flag::man) ? manual_page() : main_help();
-  const std::string& name = given.operands().front();
-  const verb* of = find_verb(name);
-  if (of == nullptr) return fail_text(unknown_verb_text(name));
-  return given.has(flag::man) ? manual_page(*of) : verb_help(*of);
+  if (opts.operands().empty()) return opts.has(flag::man) ? manual_page() : main_help();
+  const std::string& name = opts.operands().front();
+  const verb* command = find_verb(name);
+  if (command == nullptr) return fail_text(unknown_verb_text(name));
+  return opts.has(flag::man) ? manual_page(*command) : verb_help(*command);
 }
 
-outcome<int> run(const options& given) {
+outcome<int> run(const options& opts) {
   const int wishes =
-      (given.has(flag::man) ? 1 : 0) + (given.has(flag::completions) ? 1 : 0) + (given.has(flag::write_pages) ? 1 : 0);
+      (opts.has(flag::man) ? 1 : 0) + (opts.has(flag::completions) ? 1 : 0) + (opts.has(flag::write_pages) ? 1 : 0);
   if (wishes > 1) return fail_usage("--man, --completions and --write contradict each other: give one");
-  if (given.has(flag::write_pages)) {
-    if (!given.operands().empty()) return fail_usage("--write is for all verbs: name none");
-    if (auto done = write_all(given.text(flag::write_pages)); !done) return failed(done.error());
+  if (opts.has(flag::write_pages)) {
+    if (!opts.operands().empty()) return fail_usage("--write is for all verbs: name none");
+    if (auto done = write_all(opts.text(flag::write_pages)); !done) return failed(done.error());
     return 0;
   }
-  const auto text = asked_text(given);
+  const auto text = requested_text(opts);
   if (!text) return failed(text.error());
   output out;
   out.write(*text);
@@ -85,7 +85,7 @@ constexpr std::array examples = {
     example{"bloomery help --completions fish > ~/.config/fish/completions/bloomery.fish", "for fish"},
 };
 
-}  // namespace help_parts
+}  // namespace
 
 const verb help_verb = {
     .name = "help",
@@ -97,12 +97,12 @@ const verb help_verb = {
         "--completions SHELL\n"
         "--write DIR",
     .description =
-        "Explains the tool, or a verb, on standard output. With --man the text is a manual page. "
-        "With --completions it is what a shell needs to complete verbs, options and their values.\n\n"
-        "All of it comes from the tables that the tool itself reads its command line with.",
-    .examples = help_parts::examples,
-    .exit_codes = "0: done; 2: error, such as a verb that there is not",
-    .run = help_parts::run,
+        "Explains the tool, or a verb, on standard output. With --man the text is a manual page. With "
+        "--completions it is a script that completes verbs, options and their values in a shell.\n\n"
+        "All texts are generated from the tables that the tool parses its command line with.",
+    .examples = examples,
+    .exit_codes = "0: done; 2: error, such as an unknown verb",
+    .run = run,
 };
 
 }  // namespace bloomery::cli

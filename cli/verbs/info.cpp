@@ -19,15 +19,15 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace info_parts {
+namespace {
 
-struct report {
+struct filter_report {
   const opened_filter& opened;
   filter_stats stats;
   fullness full;
   nlohmann::ordered_json shards{};  // of a filter in shards, for --json
 
-  // A shard of a filter that is in several, looked at alone.
+  // A shard of a filter that is in several, described alone.
   [[nodiscard]] bool is_shard() const { return opened.header.shard.count != 0 && opened.filter.shards() == 0; }
   [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
   // What counts against the capacity.
@@ -62,14 +62,14 @@ nlohmann::ordered_json as_json(const window_state& window) {
   return out;
 }
 
-// Beside what else is exact about the same keys, in bits for each included one.
+// Compared with other exact structures, in bits for each included one.
 struct exactness {
   double bits = 0;
   double least = 0;
   double bloom_cascade = 0;
   double bit_each = 0;
 
-  static std::optional<exactness> of(const report& from) {
+  static std::optional<exactness> measure(const filter_report& from) {
     if (!from.kind().excludes || from.stats.keys.keys == 0) return {};
     const auto included = static_cast<double>(from.stats.keys.keys);
     const sizing::universe keys{.included = from.stats.keys.keys,
@@ -132,49 +132,49 @@ nlohmann::ordered_json as_json(const loss_state& loss) {
   out["capacity_removals"] = loss.capacity_removals;
   out["returned"] = loss.returned;
   out["return_slots"] = loss.return_slots;
-  out["promised"] = loss.target_rate;
-  out["now"] = loss.rate;
+  out["target_loss"] = loss.target_rate;
+  out["loss_now"] = loss.rate;
   return out;
 }
 
-nlohmann::ordered_json as_json(const report& of) {
+nlohmann::ordered_json as_json(const filter_report& report) {
   auto out = nlohmann::ordered_json::object();
-  const file_header& header = of.opened.header;
-  out["file"] = of.opened.name;
-  out["format"] = of.opened.form->name;
-  if (of.opened.form->is_native()) out["file_version"] = header.version;
-  out["file_bytes"] = of.opened.file_bytes;
-  out["compression"] = codec_name(of.opened.codec);
-  out["kind"] = of.kind().name;
-  if (of.opened.filter.shards() != 0) {
-    out["shards"] = of.opened.filter.shards();
-    out["each_shard"] = of.shards;
+  const file_header& header = report.opened.header;
+  out["file"] = report.opened.name;
+  out["format"] = report.opened.format->name;
+  if (report.opened.format->is_native()) out["file_version"] = header.version;
+  out["file_bytes"] = report.opened.file_bytes;
+  out["compression"] = codec_name(report.opened.codec);
+  out["kind"] = report.kind().name;
+  if (report.opened.filter.shards() != 0) {
+    out["shards"] = report.opened.filter.shards();
+    out["each_shard"] = report.shards;
   } else {
-    const nlohmann::ordered_json parameters = parameters_of(of.opened.filter);
+    const nlohmann::ordered_json parameters = parameters_of(report.opened.filter);
     if (!parameters.empty()) out["parameters"] = parameters;
-    if (of.is_shard()) out["shard"] = {{"index", header.shard.index}, {"of", header.shard.count}};
+    if (report.is_shard()) out["shard"] = {{"index", header.shard.index}, {"of", header.shard.count}};
   }
-  out["hash"] = of.hash_name();
-  out["seed"] = of.opened.filter.hash().seed;
-  out["key_id"] = of.opened.filter.hash().key_id == 0
+  out["hash"] = report.hash_name();
+  out["seed"] = report.opened.filter.hash().seed;
+  out["key_id"] = report.opened.filter.hash().key_id == 0
                       ? nlohmann::ordered_json(nullptr)
-                      : nlohmann::ordered_json(fmt::format("{:016x}", of.opened.filter.hash().key_id));
-  out["digest_bits"] = of.opened.filter.digest_bits();
-  out["capacity_keys"] = capacity_of(of.opened.filter, of.stats);
-  out["keys"] = of.stats.keys.keys;
-  out["keys_exact"] = of.stats.keys.exact;
-  out["estimated_keys"] = of.stats.estimated_keys;
-  out["fill"] = of.stats.fill;
-  if (of.stats.saturated) out["saturated"] = *of.stats.saturated;
-  if (of.stats.window) out["window"] = as_json(*of.stats.window);
-  if (const auto exact = exactness::of(of)) out["bits_per_included_key"] = exact->as_json();
-  if (of.stats.loss) out["loss"] = as_json(*of.stats.loss);
-  out["target_fpr"] = promise_of(of.stats);
-  out["fpr_now"] = of.stats.fpr_now;
-  if (of.stats.delivered_fpr > 0) out["fpr_delivered"] = of.stats.delivered_fpr;
-  out["overfull"] = of.full.overfull;
-  out["advice"] = of.advice();
-  out["memory_bytes"] = of.stats.memory_bytes;
+                      : nlohmann::ordered_json(fmt::format("{:016x}", report.opened.filter.hash().key_id));
+  out["digest_bits"] = report.opened.filter.digest_bits();
+  out["capacity_keys"] = capacity_of(report.opened.filter, report.stats);
+  out["keys"] = report.stats.keys.keys;
+  out["keys_exact"] = report.stats.keys.exact;
+  out["estimated_keys"] = report.stats.estimated_keys;
+  out["fill"] = report.stats.fill;
+  if (report.stats.saturated) out["saturated"] = *report.stats.saturated;
+  if (report.stats.window) out["window"] = as_json(*report.stats.window);
+  if (const auto exact = exactness::measure(report)) out["bits_per_included_key"] = exact->as_json();
+  if (report.stats.loss) out["loss"] = as_json(*report.stats.loss);
+  out["target_fpr"] = target_fpr_of(report.stats);
+  out["fpr_now"] = report.stats.fpr_now;
+  if (report.stats.delivered_fpr > 0) out["fpr_delivered"] = report.stats.delivered_fpr;
+  out["overfull"] = report.full.overfull;
+  out["advice"] = report.advice();
+  out["memory_bytes"] = report.stats.memory_bytes;
   return out;
 }
 
@@ -182,7 +182,7 @@ void add_line(std::string& out, std::string_view name, std::string_view value) {
   out.append(fmt::format("  {:<14} {}\n", name, value));
 }
 
-// What the shards say, each text once: "none or of the included keys".
+// The values of the shards, each text once: "none or of the included keys".
 std::string texts_of(const any_filter& filter, std::size_t index) {
   std::vector<std::string_view> texts;
   std::string out;
@@ -196,8 +196,8 @@ std::string texts_of(const any_filter& filter, std::size_t index) {
 }
 
 // "1,024", or with shards that differ "1,024 to 1,040"
-std::string value_text(const report& of, std::size_t index) {
-  const any_filter& filter = of.opened.filter;
+std::string value_text(const filter_report& report, std::size_t index) {
+  const any_filter& filter = report.opened.filter;
   const named_value value = filter.describe()[index];
   if (!value.text.empty()) return filter.shards() == 0 ? std::string(value.text) : texts_of(filter, index);
   if (filter.shards() == 0) return with_commas(value.number);
@@ -212,58 +212,59 @@ std::string value_text(const report& of, std::size_t index) {
   return fmt::format("{} to {} in a shard", with_commas(least), with_commas(most));
 }
 
-std::string shards_text(const report& of) {
-  const unsigned count = of.opened.filter.shards();
-  const std::string first = shard_file(of.opened.name, 0, count);
+std::string shards_text(const filter_report& report) {
+  const unsigned count = report.opened.filter.shards();
+  const std::string first = shard_file(report.opened.name, 0, count);
   if (count == 1) return fmt::format("1 shard: {}", first);
-  return fmt::format("{} shards: {} to {}", count, first, shard_file(of.opened.name, count - 1, count));
+  return fmt::format("{} shards: {} to {}", count, first, shard_file(report.opened.name, count - 1, count));
 }
 
 // A shard alone.
-std::string shard_text(const report& of) {
-  const shard_place& place = of.opened.header.shard;
-  const std::string set = set_of(of.opened.name, place);
-  return fmt::format("{}: a part of {}; what follows is about this part alone",
+std::string shard_text(const filter_report& report) {
+  const shard_place& place = report.opened.header.shard;
+  const std::string set = set_of(report.opened.name, place);
+  return fmt::format("{}: one shard of {}; the following is about this shard alone",
                      shard_label(place.index, place.count).c_str(),
                      set.empty() ? "a filter in several files" : fmt::format("the filter {}", set));
 }
 
-std::string file_text(const report& of) {
-  const file_header& header = of.opened.header;
-  std::string out = exact_size(of.opened.file_bytes);
-  if (of.opened.form->is_native()) {
-    out.append(fmt::format(", {} version {}", header.text ? "text form of" : "native", header.version));
+std::string file_text(const filter_report& report) {
+  const file_header& header = report.opened.header;
+  std::string out = exact_size(report.opened.file_bytes);
+  if (report.opened.format->is_native()) {
+    out.append(fmt::format(", {} version {}", header.text ? "text encoding of" : "native", header.version));
   } else {
-    out.append(fmt::format(", format {}: {}", of.opened.form->name, of.opened.form->summary));
+    out.append(fmt::format(", format {}: {}", report.opened.format->name, report.opened.format->summary));
   }
-  if (of.opened.codec != codec_none) {
-    out.append(fmt::format(", {}: {} of the memory", codec_name(of.opened.codec),
-                           percent(static_cast<double>(of.opened.file_bytes) /
-                                   static_cast<double>(std::max<std::uint64_t>(1, of.stats.memory_bytes)))));
+  if (report.opened.codec != codec_none) {
+    out.append(fmt::format(", {}: {} of the memory", codec_name(report.opened.codec),
+                           percent(static_cast<double>(report.opened.file_bytes) /
+                                   static_cast<double>(std::max<std::uint64_t>(1, report.stats.memory_bytes)))));
   }
   return out;
 }
 
 // An insert of a key that seems to be there is not counted, so what was counted is a little less than what is in it.
-std::string keys_text(const report& of) {
-  const std::string estimate = with_commas(static_cast<std::uint64_t>(of.stats.estimated_keys + 0.5));
-  if (of.kind().exact) return with_commas(of.stats.keys.keys);
-  if (of.kind().excludes && of.opened.filter.shards() != 0) {
-    return fmt::format("{} included, {} excluded", with_commas(of.stats.keys.keys),
-                       with_commas(of.stats.capacity_keys - of.stats.keys.keys));
+std::string keys_text(const filter_report& report) {
+  const std::string estimate = with_commas(static_cast<std::uint64_t>(report.stats.estimated_keys + 0.5));
+  if (report.kind().exact) return with_commas(report.stats.keys.keys);
+  if (report.kind().excludes && report.opened.filter.shards() != 0) {
+    return fmt::format("{} included, {} excluded", with_commas(report.stats.keys.keys),
+                       with_commas(report.stats.capacity_keys - report.stats.keys.keys));
   }
-  if (of.kind().excludes) return fmt::format("{} included", with_commas(of.stats.keys.keys));
-  if (of.kind().expires) {
-    return fmt::format("{} inserted since it was made (while they were not in it)", with_commas(of.stats.keys.keys));
+  if (report.kind().excludes) return fmt::format("{} included", with_commas(report.stats.keys.keys));
+  if (report.kind().expires) {
+    return fmt::format("{} inserted since it was made (while they were not in it)",
+                       with_commas(report.stats.keys.keys));
   }
-  if (!of.stats.keys.exact && static_cast<double>(of.full.keys) < 0.9 * of.stats.estimated_keys) {
-    return fmt::format("about {}, and as full as one with {}, as an intersection is", with_commas(of.full.keys),
+  if (!report.stats.keys.exact && static_cast<double>(report.full.keys) < 0.9 * report.stats.estimated_keys) {
+    return fmt::format("about {}, and as full as one with {}, as an intersection is", with_commas(report.full.keys),
                        estimate);
   }
-  if (!of.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
+  if (!report.stats.keys.exact) return fmt::format("about {} (estimated from the fill)", estimate);
   return fmt::format("{} counted (inserts of keys that were not in it{}), {} estimated from the fill",
-                     with_commas(of.stats.keys.keys),
-                     of.stats.loss && of.stats.loss->removals != 0 ? ", less removals" : "", estimate);
+                     with_commas(report.stats.keys.keys),
+                     report.stats.loss && report.stats.loss->removals != 0 ? ", less removals" : "", estimate);
 }
 
 std::string saturated_text(std::uint64_t stuck) {
@@ -284,9 +285,9 @@ std::string covered_text(const window_state& window) {
   return out.append(fmt::format("; in generation {}", with_commas(window.generation)));
 }
 
-std::string fpr_text(const report& of, double fpr) {
-  if (of.kind().exact) return "0 (exact)";
-  return of.kind().excludes ? fmt::format("0 for keys of both lists, {} for others", percent(fpr)) : rate_text(fpr);
+std::string fpr_line(const filter_report& report, double fpr) {
+  if (report.kind().exact) return "0 (exact)";
+  return report.kind().excludes ? fmt::format("0 for keys of both lists, {} for others", percent(fpr)) : fpr_text(fpr);
 }
 
 // What was removed, and what that costs.
@@ -297,45 +298,45 @@ void add_loss(std::string& out, const loss_state& loss) {
   add_line(out, "came back",
            fmt::format("{} in a list of {}", number_of(loss.returned, "key"), number_of(loss.return_slots, "slot")));
   add_line(out, "loss promised",
-           fmt::format("{} of its keys, after so many removals; none before the first", rate_text(loss.target_rate)));
-  add_line(out, "loss now", loss.removals == 0 ? "none" : rate_text(loss.rate));
+           fmt::format("{} of its keys, after so many removals; none before the first", fpr_text(loss.target_rate)));
+  add_line(out, "loss now", loss.removals == 0 ? "none" : fpr_text(loss.rate));
 }
 
-std::string as_text(const report& of, const painter& paint) {
-  std::string out = fmt::format("{}\n", paint(style::bold, of.opened.name));
-  add_line(out, "file", file_text(of));
-  add_line(out, "kind", fmt::format("{}: {}", of.kind().name, of.kind().summary));
-  if (of.is_shard()) add_line(out, "shard", shard_text(of));
-  if (of.opened.filter.shards() != 0) add_line(out, "set", shards_text(of));
-  const named_values values = of.opened.filter.describe();
+std::string as_text(const filter_report& report, const painter& paint) {
+  std::string out = fmt::format("{}\n", paint(style::bold, report.opened.name));
+  add_line(out, "file", file_text(report));
+  add_line(out, "kind", fmt::format("{}: {}", report.kind().name, report.kind().summary));
+  if (report.is_shard()) add_line(out, "shard", shard_text(report));
+  if (report.opened.filter.shards() != 0) add_line(out, "set", shards_text(report));
+  const named_values values = report.opened.filter.describe();
   for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].name.empty()) add_line(out, values[i].name, value_text(of, i));
+    if (!values[i].name.empty()) add_line(out, values[i].name, value_text(report, i));
   }
-  const hash_spec& hash = of.opened.filter.hash();
-  std::string hash_text = of.hash_name();
+  const hash_spec& hash = report.opened.filter.hash();
+  std::string hash_text = report.hash_name();
   if (hash.key_id == 0) hash_text.append(fmt::format(", seed {}", hash.seed));
   if (hash.key_id != 0) hash_text.append(fmt::format(", secret key {:016x}", hash.key_id));
-  add_line(out, "hash", fmt::format("{}, {}-bit digests", hash_text, of.opened.filter.digest_bits()));
-  add_line(out, "keys", keys_text(of));
-  if (of.stats.window) {
-    add_line(out, "window", window_text(*of.stats.window));
-    add_line(out, "covered now", covered_text(*of.stats.window));
-  } else if (!of.stats.target_known) {
-    add_line(out, "capacity", "unknown: the file does not say");
-  } else if (!grows(of.opened.filter) && !of.kind().excludes) {
-    const double share = of.held() / static_cast<double>(of.stats.capacity_keys);
-    add_line(out, "capacity", fmt::format("{}, {} used", number_of(of.stats.capacity_keys, "key"), percent(share)));
+  add_line(out, "hash", fmt::format("{}, {}-bit digests", hash_text, report.opened.filter.digest_bits()));
+  add_line(out, "keys", keys_text(report));
+  if (report.stats.window) {
+    add_line(out, "window", window_text(*report.stats.window));
+    add_line(out, "covered now", covered_text(*report.stats.window));
+  } else if (!report.stats.target_known) {
+    add_line(out, "capacity", "unknown: not stored in the file");
+  } else if (!grows(report.opened.filter) && !report.kind().excludes) {
+    const double share = report.held() / static_cast<double>(report.stats.capacity_keys);
+    add_line(out, "capacity", fmt::format("{}, {} used", number_of(report.stats.capacity_keys, "key"), percent(share)));
   }
-  add_line(out, "fill", percent(of.stats.fill));
-  if (of.stats.saturated) add_line(out, "saturated", saturated_text(*of.stats.saturated));
+  add_line(out, "fill", percent(report.stats.fill));
+  if (report.stats.saturated) add_line(out, "saturated", saturated_text(*report.stats.saturated));
   add_line(out, "FPR promised",
-           of.stats.target_known ? fpr_text(of, of.stats.target_fpr) : "unknown: the file does not say");
-  add_line(out, "FPR now", fpr_text(of, of.stats.fpr_now));
-  if (of.stats.loss) add_loss(out, *of.stats.loss);
-  add_line(out, "memory", exact_size(of.stats.memory_bytes));
-  if (const auto exact = exactness::of(of)) add_line(out, "size", exact->text());
-  for (const std::string& text : of.advice()) {
-    const bool full = of.full.overfull || of.stats.loss;
+           report.stats.target_known ? fpr_line(report, report.stats.target_fpr) : "unknown: not stored in the file");
+  add_line(out, "FPR now", fpr_line(report, report.stats.fpr_now));
+  if (report.stats.loss) add_loss(out, *report.stats.loss);
+  add_line(out, "memory", exact_size(report.stats.memory_bytes));
+  if (const auto exact = exactness::measure(report)) add_line(out, "size", exact->text());
+  for (const std::string& text : report.advice()) {
+    const bool full = report.full.overfull || report.stats.loss;
     out.append(
         fmt::format("  {} {}\n", paint(style::caution, fmt::format("{:<14}", full ? "overfull" : "small")), text));
   }
@@ -349,15 +350,15 @@ unsigned cells_in_use(unsigned byte, unsigned cell_bits) {
   return used;
 }
 
-// The share of cells in use in equal parts of the array, in the order of memory.
-std::vector<double> fill_of_parts(std::span<const std::byte> bytes, std::size_t parts, unsigned cell_bits) {
+// The share of cells in use in equal sections of the array, in the order of memory.
+std::vector<double> fill_by_section(std::span<const std::byte> bytes, std::size_t sections, unsigned cell_bits) {
   std::array<std::uint8_t, 256> in_use{};
   for (unsigned byte = 0; byte < 256; ++byte) in_use[byte] = static_cast<std::uint8_t>(cells_in_use(byte, cell_bits));
   const double cells_a_byte = 8.0 / static_cast<double>(cell_bits);
   std::vector<double> shares;
-  for (std::size_t part = 0; part < parts; ++part) {
-    const std::size_t first = bytes.size() / parts * part + std::min(part, bytes.size() % parts);
-    const std::size_t last = bytes.size() / parts * (part + 1) + std::min(part + 1, bytes.size() % parts);
+  for (std::size_t section = 0; section < sections; ++section) {
+    const std::size_t first = bytes.size() / sections * section + std::min(section, bytes.size() % sections);
+    const std::size_t last = bytes.size() / sections * (section + 1) + std::min(section + 1, bytes.size() % sections);
     std::uint64_t used = 0;
     for (std::size_t i = first; i < last; ++i) used += in_use[std::to_integer<std::size_t>(bytes[i])];
     shares.push_back(last == first ? 0
@@ -378,67 +379,68 @@ outcome<std::vector<std::span<const std::byte>>> arrays_of(const opened_filter& 
   return out;
 }
 
-outcome<std::string> picture(const options& given, const opened_filter& opened) {
+outcome<std::string> fill_chart(const options& opts, const opened_filter& opened) {
   const auto arrays = arrays_of(opened);
   if (!arrays) return failed(arrays.error());
   const std::size_t bytes = arrays->front().size();
   if (bytes == 0) return fmt::format("  (kind {} has no bit array to draw)\n", opened.filter.info().name);
   constexpr std::size_t columns = 64;
   constexpr std::size_t most_rows = 8;
-  const chart_look look = look_of(given, STDOUT_FILENO);
+  const chart_look look = look_of(opts, STDOUT_FILENO);
   const std::size_t rows = std::clamp<std::size_t>(bytes * arrays->size() / columns, 1, most_rows);
-  const std::size_t in_each = std::clamp<std::size_t>(rows * columns / arrays->size(), 1, bytes);
+  const std::size_t per_array = std::clamp<std::size_t>(rows * columns / arrays->size(), 1, bytes);
   std::vector<double> shares;
   for (const auto& array : *arrays) {
-    const auto own = fill_of_parts(array, in_each, opened.filter.info().cell_bits);
+    const auto own = fill_by_section(array, per_array, opened.filter.info().cell_bits);
     shares.insert(shares.end(), own.begin(), own.end());
   }
-  const std::size_t parts = shares.size();
+  const std::size_t sections = shares.size();
   const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
-  std::string out = fmt::format("\n  fill of {} parts of the array{}, {} each, from 0 % (blank) to 100 % (full)\n",
-                                parts, arrays->size() == 1 ? "" : "s, shard by shard", human_size(bytes / in_each));
-  for (std::size_t first = 0; first < parts; first += columns) {
-    const std::size_t size = std::min(columns, parts - first);
+  std::string out =
+      fmt::format("\n  fill of {} sections of the array{}, {} each, from 0 % (blank) to 100 % (full)\n", sections,
+                  arrays->size() == 1 ? "" : "s, shard by shard", human_size(bytes / per_array));
+  for (std::size_t first = 0; first < sections; first += columns) {
+    const std::size_t size = std::min(columns, sections - first);
     out.append(fmt::format("  |{}|\n", draw_heat(std::span(shares).subspan(first, size), 0.0, 1.0, look)));
   }
-  out.append(fmt::format("  emptiest part {}, fullest part {}\n", percent(*least), percent(*most)));
+  out.append(fmt::format("  emptiest section {}, fullest section {}\n", percent(*least), percent(*most)));
   return out;
 }
 
-outcome<void> show(const options& given, const std::string& path, output& out) {
-  const auto opened = open_filter(given, path);
+outcome<void> show(const options& opts, const std::string& path, output& out) {
+  const auto opened = open_filter(opts, path);
   if (!opened) return failed(opened.error());
   const auto stats = opened->filter.stats();
   if (!stats) return fail_file(opened->name, stats.error());
-  report of{*opened, *stats, fullness_of(opened->filter.info(), *stats)};
-  if (given.has(flag::json)) {
+  filter_report report{*opened, *stats, fullness_of(opened->filter.info(), *stats)};
+  if (opts.has(flag::json)) {
     auto shards = shards_of(*opened);
     if (!shards) return failed(shards.error());
-    of.shards = std::move(*shards);
-    if (given.operands().size() == 1) {
-      out.write_json(as_json(of));
+    report.shards = std::move(*shards);
+    if (opts.operands().size() == 1) {
+      out.write_json(as_json(report));
     } else {
-      out.write(as_json(of).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
+      out.write(as_json(report).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
       out.write('\n');
     }
     return {};
   }
-  out.write(as_text(of, painter(given, STDOUT_FILENO)));
-  if (given.has(flag::plot)) {
-    const auto drawn = picture(given, *opened);
+  out.write(as_text(report, painter(opts, STDOUT_FILENO)));
+  if (opts.has(flag::plot)) {
+    const auto drawn = fill_chart(opts, *opened);
     if (!drawn) return failed(drawn.error());
     out.write(*drawn);
   }
   return {};
 }
 
-outcome<int> run(const options& given) {
-  if (given.operands().empty()) return fail_usage("give a filter: bloomery info FILE...");
-  if (given.has(flag::json) && given.has(flag::plot))
-    return fail_usage("--plot is for people and --json is not: give one");
+outcome<int> run(const options& opts) {
+  if (opts.operands().empty()) return fail_usage("give a filter: bloomery info FILE...");
+  if (opts.has(flag::json) && opts.has(flag::plot))
+    return fail_usage("--plot and --json contradict each other: give one");
   output out;
-  for (const std::string& path : given.operands()) {
-    if (auto shown = show(given, path, out); !shown) {
+  for (const std::string& path : opts.operands()) {
+    if (auto shown = show(opts, path, out); !shown) {
       static_cast<void>(out.flush());
       return failed(shown.error());
     }
@@ -449,30 +451,28 @@ outcome<int> run(const options& given) {
 
 constexpr std::array examples = {
     example{"bloomery info seen.bloom", "kind, size, keys, false-positive rate now and promised"},
-    example{"bloomery info --plot seen.bloom", "with a picture of how full the array is"},
+    example{"bloomery info --plot seen.bloom", "with a chart of how full the array is"},
     example{"bloomery info --json *.bloom | jq -r 'select(.overfull).file'", "the filters that hold too many keys"},
 };
 
-}  // namespace info_parts
+}  // namespace
 
 const verb info_verb = {
     .name = "info",
     .alias = "show",
     .bit = on_info,
-    .summary = "say what a filter is and how full it is",
+    .summary = "describe a filter and how full it is",
     .usage = "[OPTIONS] FILE...",
     .description =
-        "Says what each FILE is, in any format that 'bloomery formats' lists: kind and parameters, hash, keys in it "
-        "(exact, or estimated after a merge), capacity, "
-        "fill, false-positive rate promised and now (and of kinds that may lose keys the share of those), "
-        "memory and file size, "
-        "and whether it holds more keys than it was made for. "
-        "Several files give one block each, or with --json one object a line. "
-        "Of a filter in shards FILE is the name without the shard's number; the file of a shard is described alone.\n\n"
-        "The whole file is read and checked; with --trust it is read only. - is standard input.",
-    .examples = info_parts::examples,
+        "Describes each FILE, in any format that 'bloomery formats' lists: kind and parameters, hash, number of "
+        "keys (exact, or estimated after a merge), capacity, fill, false-positive rate (FPR) promised and now "
+        "(for kinds that may lose keys also the loss), memory and file size, and whether it holds more keys "
+        "than its capacity. Several files print one block each, or with --json one object per line. For a "
+        "filter in shards FILE is the name without the shard number; the file of one shard is described alone.\n\n"
+        "info reads and checks the complete file; with --trust it does not check. - is standard input.",
+    .examples = examples,
     .exit_codes = "0: done; 2: error, such as a damaged file",
-    .run = info_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

@@ -13,7 +13,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace kinds_parts {
+namespace {
 
 // At one million keys and 1 %; none where it depends on the keys.
 std::optional<double> bits_per_key(const kind_entry& line) {
@@ -33,7 +33,7 @@ std::string abilities(const kind_entry& line) {
   add(line.counts, "counts");
   add(line.info->grows, "grows");
   add(line.info->expires, "expires");
-  add(line.info->is_static, "built at once");
+  add(line.info->is_static, "static");
   add(line.excludes, "excludes");
   add(line.info->may_lose, "may lose keys");
   return out;
@@ -67,13 +67,13 @@ nlohmann::ordered_json as_json() {
   return {{"kinds", std::move(list)}};
 }
 
-outcome<int> run(const options& given) {
-  if (!given.operands().empty()) return fail_usage(fmt::format("takes no '{}'", given.operands().front()));
+outcome<int> run(const options& opts) {
+  if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json());
   } else {
-    const painter paint(given, STDOUT_FILENO);
+    const painter paint(opts, STDOUT_FILENO);
     out.write(paint(style::bold, fmt::format("{:<8} {:>12}  {:<24} {:<33} {}", "kind", "bits/key 1 %",
                                              "lines a look-up", "can", "what it is")));
     out.write('\n');
@@ -93,7 +93,7 @@ constexpr std::array examples = {
     example{"bloomery kinds --json | jq -r '.kinds[].name'", "their names"},
 };
 
-}  // namespace kinds_parts
+}  // namespace
 
 const verb kinds_verb = {
     .name = "kinds",
@@ -102,11 +102,11 @@ const verb kinds_verb = {
     .summary = "list the kinds of filters",
     .usage = "[--json]",
     .description =
-        "Lists the kinds of filters that build takes: bits per key at a false-positive rate of 1 %, cache lines that a "
-        "query touches, and what each can do beyond insert and query.",
-    .examples = kinds_parts::examples,
+        "Lists the kinds of filters that build supports: bits per key at a false-positive rate of 1 %, cache "
+        "lines per look-up, and which operations each supports besides insert and query.",
+    .examples = examples,
     .exit_codes = "0: done; 2: error",
-    .run = kinds_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

@@ -15,11 +15,11 @@ namespace {
 
 constexpr std::uint64_t most_levels = 64;
 constexpr double usual_ratio = 10;
-// Small levels get many bits per key, and low rates are what this kind is the smallest for.
+// Small levels get many bits per key, and this kind is the smallest at a low FPR.
 constexpr std::string_view kind_of_levels = "bloom";
 
-// Where a curve has its points. The rate halves with 1.44 bits per key, so between two of them a line is within a
-// fifth of a percent of it; beyond the close ones there is little left to gain.
+// Where a curve has its points. The FPR halves with 1.44 bits per key, so between two of them a line is within a
+// fifth of a percent of it; after the close ones there is little left to gain.
 constexpr double close_step = 0.25;
 constexpr double close_bits = 32;
 constexpr double far_step = 1;
@@ -30,7 +30,7 @@ struct point {
   double fpr = 1;
 };
 
-// A piece of a hull: so many more bytes, and what each of them takes off the rate.
+// A piece of a hull: so many more bytes, and what each of them takes off the FPR.
 struct piece {
   std::size_t level = 0;
   double bytes = 0;
@@ -76,12 +76,12 @@ lsm_level level_with(const lsm_question& question, std::uint64_t keys, double by
 }
 
 std::vector<std::uint64_t> keys_of_levels(const lsm_question& question) {
-  double parts = 0;
-  for (unsigned i = 0; i < question.levels; ++i) parts += std::pow(question.size_ratio, i);
+  double total = 0;
+  for (unsigned i = 0; i < question.levels; ++i) total += std::pow(question.size_ratio, i);
   std::vector<std::uint64_t> out;
   std::uint64_t left = question.keys;
   for (unsigned i = 0; i + 1 < question.levels; ++i) {
-    const double share = std::pow(question.size_ratio, i) / parts;
+    const double share = std::pow(question.size_ratio, i) / total;
     out.push_back(std::min(left, static_cast<std::uint64_t>(std::llround(share * static_cast<double>(question.keys)))));
     left -= out.back();
   }
@@ -110,30 +110,30 @@ std::vector<double> best_bytes(const lsm_question& question, const std::vector<s
   return bytes;
 }
 
-outcome<void> check_flags(const options& given) {
-  if (given.has(flag::capacity)) return fail_usage("with --lsm give the keys of all levels as --keys N, not as -n");
+outcome<void> check_flags(const options& opts) {
+  if (opts.has(flag::capacity)) return fail_usage("with --lsm give the keys of all levels as --keys N, not as -n");
   constexpr std::array<std::pair<flag, std::string_view>, 3> others = {
       {{flag::fpr, "-p"}, {flag::bits_per_key, "--bits-per-key"}, {flag::hashes, "--hashes"}}};
   for (const auto& [id, name] : others) {
-    if (given.has(id)) {
+    if (opts.has(id)) {
       return fail_usage(fmt::format("--lsm and {} contradict each other: the memory decides, level by level", name));
     }
   }
   for (const flag id : {flag::levels, flag::lsm_keys, flag::memory}) {
-    if (!given.has(id)) return fail_usage("--lsm needs all of --levels L, --keys N and --mem SIZE");
+    if (!opts.has(id)) return fail_usage("--lsm needs all of --levels L, --keys N and --mem SIZE");
   }
   return {};
 }
 
 }  // namespace
 
-outcome<lsm_question> lsm_question_of(const options& given) {
-  if (auto checked = check_flags(given); !checked) return failed(checked.error());
-  lsm_question question{.keys = *given.count(flag::lsm_keys),
-                        .size_ratio = given.real(flag::size_ratio).value_or(usual_ratio),
-                        .memory_bytes = *given.count(flag::memory),
-                        .layout = std::string(given.text(flag::layout))};
-  const std::uint64_t levels = *given.count(flag::levels);
+outcome<lsm_question> read_lsm_question(const options& opts) {
+  if (auto checked = check_flags(opts); !checked) return failed(checked.error());
+  lsm_question question{.keys = *opts.count(flag::lsm_keys),
+                        .size_ratio = opts.real(flag::size_ratio).value_or(usual_ratio),
+                        .memory_bytes = *opts.count(flag::memory),
+                        .layout = std::string(opts.text(flag::layout))};
+  const std::uint64_t levels = *opts.count(flag::levels);
   if (levels > most_levels) {
     return fail_usage(fmt::format("--levels: {} are too many: give 1 to {}", with_commas(levels), most_levels));
   }
@@ -141,7 +141,7 @@ outcome<lsm_question> lsm_question_of(const options& given) {
   if (!(question.size_ratio >= 1)) {
     return fail_usage(fmt::format("--size-ratio: {:g} is not usable: give 1 or more, such as 10", question.size_ratio));
   }
-  const kind_entry& kind = *find_entry(given.text(flag::kind, kind_of_levels));
+  const kind_entry& kind = *find_entry(opts.text(flag::kind, kind_of_levels));
   question.kind = kind.info;
   question.solve = kind.plan;
   if (question.kind->exact) {

@@ -1,15 +1,16 @@
 // cli/verbs/lsm.hpp: how to share memory among the filters of a log-structured store, level by level.
 //
-// Who looks for an absent key asks the filter of every level, and reads a level in vain when its filter says "maybe":
-// on average as many levels as the false-positive rates add up to. With the same bits per key everywhere the largest
-// level takes nearly all of the memory; a byte does more in a small level, where it lowers the rate of fewer keys
-// (Dayan, Athanassoulis, Idreos: Monkey, SIGMOD 2017). The sum is least when no byte would do more elsewhere. For an
-// ideal Bloom filter, rates are then proportional to the levels' keys, and a level whose rate would be 1 has no filter.
+// A look-up of an absent key queries the filter of every level, and reads a level for nothing on a false positive: on
+// average as many levels as the false-positive rates (FPRs) add up to. With the same bits per key everywhere the
+// largest level takes nearly all of the memory; a byte does more in a small level, where it lowers the FPR of fewer
+// keys (Dayan, Athanassoulis, Idreos: Monkey, SIGMOD 2017). The sum is least when no byte would do more elsewhere. For
+// an ideal Bloom filter, FPRs are then proportional to the levels' keys, and a level whose FPR would be 1 has no
+// filter.
 //
-// Here the curve of rate against memory is the kind's own, so that the answer is best for what is really built: of
+// Here the curve of FPR against memory is the kind's own, so that the answer is best for what is really built: of
 // every level's curve the lower convex hull is taken, and the pieces of all hulls are bought by what they gain a byte.
 //
-//     auto question = lsm_question_of(given);
+//     auto question = read_lsm_question(opts);
 //     auto answer = allot(*question);              // answer->levels[i].fpr, answer->false_reads
 #pragma once
 
@@ -52,7 +53,7 @@ struct lsm_answer {
 };
 
 // Problems: options that are missing, or that contradict each other.
-outcome<lsm_question> lsm_question_of(const options& given);
+outcome<lsm_question> read_lsm_question(const options& opts);
 
 lsm_answer allot(const lsm_question& question);
 

@@ -16,7 +16,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace plan_parts {
+namespace {
 
 struct planned {
   plan_question question;
@@ -34,15 +34,15 @@ struct planned {
   }
 };
 
-// What was asked, as a heading.
+// The question, as a heading.
 std::string heading(const plan_question& question) {
   const size_request& request = question.request;
   std::string text;
-  const auto add = [&](const std::string& part) { text.append(text.empty() ? "" : ", ").append(part); };
+  const auto add = [&](const std::string& text_part) { text.append(text.empty() ? "" : ", ").append(text_part); };
   if (request.keys) add(number_of(*request.keys, "key"));
   if (question.two_lists.excluded_keys)
     add(fmt::format("{} to exclude", with_commas(*question.two_lists.excluded_keys)));
-  if (request.fpr) add(fmt::format("false-positive rate {}", rate_text(*request.fpr)));
+  if (request.fpr) add(fmt::format("false-positive rate {}", fpr_text(*request.fpr)));
   if (request.bits_per_key) add(fmt::format("{:g} bits per key", *request.bits_per_key));
   if (request.memory_bytes) add(exact_size(*request.memory_bytes));
   if (request.hashes) add(fmt::format("k = {}", *request.hashes));
@@ -62,13 +62,13 @@ std::string abilities(const plan_row& row) {
   add(row.erases, "deletes");
   add(row.info->grows, "grows");
   add(row.info->expires, "expires");
-  add(row.info->is_static, "built at once");
+  add(row.info->is_static, "static");
   add(row.info->excludes, "excludes");
   add(row.info->may_lose, "may lose keys");
   return out;
 }
 
-// The short form for the column: the first word, with k as its number.
+// An abbreviation for the column: the first word, with k as its number.
 std::string lines_column(const plan_row& row) {
   if (row.plan->lines != 0) return std::to_string(row.plan->lines);
   const std::string_view first = row.info->lines.substr(0, row.info->lines.find(' '));
@@ -115,15 +115,14 @@ void write_table(output& out, const planned& all, const painter& paint) {
                                    row.info->name, row.plan->bits_per_key));
     }
     if (row.info->excludes) {
-      footnotes.append(
-          fmt::format("; {}: exact about both lists, the rate is that of keys in neither", row.info->name));
+      footnotes.append(fmt::format("; {}: exact about both lists, the FPR is that of keys in neither", row.info->name));
     }
   }
   for (const plan_row& row : all.rows) {
     if (!row.fits()) out.write(fmt::format("{:<8} {} {}\n", row.info->name, paint(style::dim, "no:"), row.why_not));
   }
   if (all.any_fits()) {
-    out.write(wrapped("  ", "lines: cache lines that a look-up touches" + footnotes, terminal_columns(STDOUT_FILENO)));
+    out.write(wrapped("  ", "lines: cache lines per look-up" + footnotes, terminal_columns(STDOUT_FILENO)));
   }
   if (!all.advice.empty()) out.write("\n");
   for (const std::string& line : all.advice) out.write(wrapped("- ", line, terminal_columns(STDOUT_FILENO)));
@@ -140,7 +139,7 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["bits_per_key"] = plan.bits_per_key;
   out["bytes_per_key"] = plan.bits_per_key / 8.0;
   if (!all.question.codec.empty() && row.info->packs) out["packed_bits_per_key"] = sizing::packed_bits_per_key(plan);
-  out["hashes"] = plan.hashes;
+  out["hash_functions"] = plan.hashes;
   out["expected_fpr"] = plan.fpr;
   out["keeps_fpr"] = row.keeps(all.question);
   out["digest_bits"] = plan.digest_bits;
@@ -175,10 +174,10 @@ nlohmann::ordered_json as_json(const planned& all, const std::vector<line_chart>
   const size_request& request = all.question.request;
   auto out = nlohmann::ordered_json::object();
   out["request"] = {{"keys", or_null(request.keys)},
-                    {"fpr", or_null(request.fpr ? request.fpr : all.question.fpr_ceiling)},
+                    {"target_fpr", or_null(request.fpr ? request.fpr : all.question.fpr_ceiling)},
                     {"bits_per_key", or_null(request.bits_per_key)},
                     {"memory_bytes", or_null(all.question.memory_ceiling)},
-                    {"hashes", or_null(request.hashes)},
+                    {"hash_functions", or_null(request.hashes)},
                     {"excluded_keys", or_null(all.question.two_lists.excluded_keys)}};
   out["assumed"] = all.question.assumed;
   out["kinds"] = nlohmann::ordered_json::array();
@@ -190,7 +189,7 @@ nlohmann::ordered_json as_json(const planned& all, const std::vector<line_chart>
   return out;
 }
 
-// When no kind has any answer, the question is wrong: one line says why.
+// If no kind has an answer, the question is wrong: one line explains why.
 outcome<void> check_answerable(const std::vector<plan_row>& rows) {
   std::string reasons;
   bool same = true;
@@ -205,7 +204,7 @@ outcome<void> check_answerable(const std::vector<plan_row>& rows) {
 // ---- --lsm ----
 
 std::string reads_text(const lsm_answer& answer) {
-  std::string text = fmt::format("{:.4g} levels are read in vain per look-up of an absent key", answer.false_reads);
+  std::string text = fmt::format("{:.4g} levels are read per look-up of an absent key", answer.false_reads);
   if (answer.false_reads < answer.uniform_false_reads) {
     text.append(fmt::format(", against {:.4g} with the same bits per key for all ({:.3g} times as many)",
                             answer.uniform_false_reads, answer.uniform_false_reads / answer.false_reads));
@@ -213,8 +212,8 @@ std::string reads_text(const lsm_answer& answer) {
   return text.append(".");
 }
 
-void write_levels(output& out, const lsm_question& question, const lsm_answer& answer, const options& given) {
-  const painter paint(given, STDOUT_FILENO);
+void write_levels(output& out, const lsm_question& question, const lsm_answer& answer, const options& opts) {
+  const painter paint(opts, STDOUT_FILENO);
   out.write(fmt::format("{} in {}, each {:g} times as large as the one before; kind {} within {}\n\n",
                         number_of(question.keys, "key"), number_of(question.levels, "level"), question.size_ratio,
                         question.kind->name, exact_size(question.memory_bytes)));
@@ -232,13 +231,13 @@ void write_levels(output& out, const lsm_question& question, const lsm_answer& a
   out.write(fmt::format("{:>5} {:>22} {:>10} {:>18}\n\n", "all", with_commas(question.keys),
                         human_size(answer.memory_bytes), with_commas(answer.memory_bytes)));
   out.write(wrapped("", reads_text(answer), terminal_columns(STDOUT_FILENO)));
-  if (!given.has(flag::plot)) return;
+  if (!opts.has(flag::plot)) return;
   std::vector<chart_bar> bars;
   for (std::size_t i = 0; i < answer.levels.size(); ++i) {
     const double bits = answer.levels[i].bits_per_key;
     bars.push_back({fmt::format("level {}", i + 1), bits, fmt::format("{:.1f}", bits)});
   }
-  out.write("\nBits per key\n" + draw_bars(bars, look_of(given, STDOUT_FILENO)));
+  out.write("\nBits per key\n" + draw_bars(bars, look_of(opts, STDOUT_FILENO)));
 }
 
 nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
@@ -248,7 +247,7 @@ nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
                    {"keys", level.keys},
                    {"memory_bytes", level.memory_bytes},
                    {"bits_per_key", level.bits_per_key},
-                   {"hashes", level.hashes},
+                   {"hash_functions", level.hashes},
                    {"expected_fpr", level.fpr}});
   }
   return out;
@@ -268,44 +267,44 @@ nlohmann::ordered_json as_json(const lsm_question& question, const lsm_answer& a
   return out;
 }
 
-outcome<int> run_lsm(const options& given) {
-  const auto question = lsm_question_of(given);
+outcome<int> run_lsm(const options& opts) {
+  const auto question = read_lsm_question(opts);
   if (!question) return failed(question.error());
   const lsm_answer answer = allot(*question);
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json(*question, answer));
   } else {
-    write_levels(out, *question, answer, given);
+    write_levels(out, *question, answer, opts);
   }
   if (auto done = out.flush(); !done) return failed(done.error());
   return 0;
 }
 
-outcome<int> run(const options& given) {
-  if (!given.operands().empty()) {
+outcome<int> run(const options& opts) {
+  if (!opts.operands().empty()) {
     return fail_usage(
-        fmt::format("takes no '{}': give numbers with -n, -p, --mem or --bits-per-key", given.operands().front()));
+        fmt::format("takes no '{}': give numbers with -n, -p, --mem or --bits-per-key", opts.operands().front()));
   }
-  if (given.has(flag::lsm)) return run_lsm(given);
+  if (opts.has(flag::lsm)) return run_lsm(opts);
   for (const auto& [id, name] : {std::pair{flag::levels, "--levels"}, std::pair{flag::lsm_keys, "--keys"},
                                  std::pair{flag::size_ratio, "--size-ratio"}}) {
-    if (given.has(id)) return fail_usage(fmt::format("{} goes with --lsm: give that too, or leave it out", name));
+    if (opts.has(id)) return fail_usage(fmt::format("{} goes with --lsm: give that too, or leave it out", name));
   }
-  auto question = question_of(given);
+  auto question = read_question(opts);
   if (!question) return failed(question.error());
   planned all{.question = std::move(*question), .rows = {}, .advice = {}, .available_bytes = available_memory_bytes()};
   all.rows = answer(all.question);
   if (auto answerable = check_answerable(all.rows); !answerable) return failed(answerable.error());
   all.advice = advice_on(all.question, all.rows);
   std::vector<line_chart> charts;
-  if (given.has(flag::plot)) charts = plan_charts(all.question, all.rows);
+  if (opts.has(flag::plot)) charts = plan_charts(all.question, all.rows);
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json(all, charts));
   } else {
-    write_table(out, all, painter(given, STDOUT_FILENO));
-    const chart_look look = look_of(given, STDOUT_FILENO);
+    write_table(out, all, painter(opts, STDOUT_FILENO));
+    const chart_look look = look_of(opts, STDOUT_FILENO);
     for (const line_chart& chart : charts) out.write("\n" + draw(chart, look));
   }
   if (auto done = out.flush(); !done) return failed(done.error());
@@ -317,43 +316,41 @@ constexpr std::array examples = {
     example{"bloomery plan -n 10M --mem 16MiB", "how often a filter of 16 MiB answers wrongly"},
     example{"bloomery plan -p 1% --mem 1Gi", "how many keys fit 1 GiB"},
     example{"bloomery plan -n 10M -p 1% --compress rans", "what it takes in a file that is sent"},
-    example{"bloomery plan -n 10M --plot", "with pictures: how the rate follows keys and bits, and k the rate"},
+    example{"bloomery plan -n 10M --plot", "with charts: FPR against keys and bits, and k against FPR"},
     example{"bloomery plan -n 100k --exclude-keys 9.9M --kind cascade",
             "what a filter takes that is exact about ten million known keys"},
     example{"bloomery plan --lsm --levels 5 --keys 1e9 --mem 1Gi", "bits for each level of a log-structured store"},
 };
 
-}  // namespace plan_parts
+}  // namespace
 
 const verb plan_verb = {
     .name = "plan",
     .alias = "",
     .bit = on_plan,
-    .summary = "say how large a filter must be, before it is built",
+    .summary = "compute how large a filter must be, before it is built",
     .usage =
         "[-n N] [-p P] [--mem SIZE] [--bits-per-key B] [OPTIONS]\n"
         "--lsm --levels L --keys N --mem SIZE [--size-ratio T] [OPTIONS]",
     .description =
-        "From what is known of the number of keys, the false-positive rate, the memory and the bits per key, "
-        "works out the rest for every kind: memory, bits per key, k (bits that a key sets), expected rate, "
-        "cache lines that a look-up touches, and what the kind can do.\n\n"
-        "Bits per key decide if given, else the rate, else the memory; what is given beside is a limit, "
-        "and kinds that break it say so. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.\n\n"
-        "With --exclude-keys, kind cascade is planned, too: it is exact about the -n keys that it matches and the "
-        "--exclude-keys that it does not, and its rate is that of keys in neither list; without -p that rate is "
-        "whatever "
-        "makes it smallest. The advice compares it with other ways to be exact.\n\n"
-        "With --compress, kind bloom is planned as build makes it for a compressed file, "
-        "and what the file will take is said.\n\n"
-        "With --layout redis the sizes are RedisBloom's, and the rate is the one that they deliver: in filters of a "
-        "few "
-        "hundred keys, or at very low rates, it is above -p, which is said.\n\n"
-        "With --lsm, shares memory among the filters of a log-structured store, "
-        "so that a look-up of an absent key reads as few levels in vain as possible: "
-        "small levels get more bits per key. Level 1 is the smallest. The kind is bloom unless --kind says otherwise.",
-    .examples = plan_parts::examples,
-    .exit_codes = "0: at least one kind fits; 1: none fits, or none at the rate of -p; 2: error",
-    .run = plan_parts::run,
+        "From any of the number of keys, the false-positive rate (FPR), the memory and the bits per key, "
+        "computes the rest for every kind: memory, bits per key, k (hash functions), expected FPR, cache lines "
+        "per look-up, and what the kind supports.\n\n"
+        "Bits per key decide if set, else the FPR, else the memory; further values are limits, and kinds that "
+        "exceed one are marked. Without -p, 1 % is assumed; without -n and --mem, 1,000,000 keys.\n\n"
+        "With --exclude-keys, kind cascade is planned as well: it is exact about the -n keys that it matches "
+        "and the --exclude-keys that it does not, and its FPR is that of keys in neither list; without -p that "
+        "FPR is the one that makes it smallest. The advice compares it with other exact structures.\n\n"
+        "With --compress, kind bloom is planned as build makes it for a compressed file, and plan prints the "
+        "size of that file.\n\n"
+        "With --layout redis the sizes are RedisBloom's, and the FPR is the one that they deliver: for a few "
+        "hundred keys, or at very low FPRs, it is above -p, and plan reports that.\n\n"
+        "With --lsm, plan allots memory to the filters of a log-structured store, so that a look-up of an "
+        "absent key reads as few levels as possible: small levels get more bits per key. Level 1 is the "
+        "smallest. The kind is bloom unless --kind selects another.",
+    .examples = examples,
+    .exit_codes = "0: at least one kind fits; 1: none fits, or none at the FPR of -p; 2: error",
+    .run = run,
 };
 
 }  // namespace bloomery::cli

@@ -22,19 +22,19 @@ std::string over_memory(const plan_row& row, const plan_question& question) {
                                  exact_size(*question.memory_ceiling));
   const auto within = row.solve({.keys = row.plan->keys, .memory_bytes = question.memory_ceiling}, question.layout);
   if (within && within->memory_bytes <= *question.memory_ceiling) {
-    text.append(fmt::format("; within that, {} is the rate it reaches", percent(within->fpr)));
+    text.append(fmt::format("; within that, its FPR is {}", percent(within->fpr)));
   }
   return text;
 }
 
-// A filter that says yes to almost everything answers no question.
+// A filter that matches almost everything is useless.
 constexpr double useless_fpr = 0.9;
 
-std::string over_rate(const plan_row& row, const plan_question& question) {
+std::string over_fpr(const plan_row& row, const plan_question& question) {
   const double wanted = question.fpr_ceiling ? *question.fpr_ceiling : usual_fpr;
   std::string text = question.fpr_ceiling
-                         ? fmt::format("gives {} and -p asks for {}", percent(row.plan->fpr), percent(wanted))
-                         : fmt::format("is too small: it would say yes to {} of absent keys; {} would be usual",
+                         ? fmt::format("gives {} and -p is {}", percent(row.plan->fpr), percent(wanted))
+                         : fmt::format("is too small: it would match {} of absent keys; {} would be usual",
                                        percent(row.plan->fpr), percent(wanted));
   const auto enough = row.solve({.keys = row.plan->keys, .fpr = wanted}, question.layout);
   if (enough) text.append(fmt::format("; that needs {:.2f} bits per key", enough->bits_per_key));
@@ -53,12 +53,12 @@ plan_row answer_of(const kind_entry& kind, const plan_question& question) {
   } else if (question.memory_ceiling && row.plan->memory_bytes > *question.memory_ceiling) {
     row.why_not = over_memory(row, question);
   } else if (!kind.excludes && row.plan->fpr > (question.fpr_ceiling ? *question.fpr_ceiling : useless_fpr)) {
-    row.why_not = over_rate(row, question);
+    row.why_not = over_fpr(row, question);
   }
   return row;
 }
 
-// From which number of keys on a layout of fixed sizes has the rate.
+// The number of keys from which on a layout of fixed sizes reaches the FPR.
 std::string delivered_advice(const plan_question& question, const plan_row& row) {
   const double wanted = *question.request.fpr;
   std::string text = fmt::format(
@@ -104,23 +104,23 @@ std::string crossover_advice(const plan_row& row, const plan_row& exact) {
       range < 1.8e19 ? with_commas(static_cast<std::uint64_t>(range)) : fmt::format("{:.3g}", range));
 }
 
-// Rates that few mean: one that a little more memory would make useful, one that memory is spent on in vain.
+// Unusual FPRs: one that a little more memory would make useful, one that wastes memory.
 constexpr double high_fpr = 0.2;
 constexpr double low_fpr = 1e-9;
 
-std::string silly_rate_advice(const plan_question& question, const plan_row& row) {
-  const double rate = row.plan->fpr;
-  if (rate <= high_fpr && rate >= low_fpr) return {};
-  const double better = rate > high_fpr ? usual_fpr : low_fpr;
+std::string unusual_fpr_advice(const plan_question& question, const plan_row& row) {
+  const double fpr = row.plan->fpr;
+  if (fpr <= high_fpr && fpr >= low_fpr) return {};
+  const double better = fpr > high_fpr ? usual_fpr : low_fpr;
   const auto other = row.solve({.keys = row.plan->keys, .fpr = better}, question.layout);
   if (!other) return {};
-  return fmt::format("A rate of {} is {}: {} takes {} instead of {}.", percent(rate),
-                     rate > high_fpr ? "high, and most of the work that a filter saves is done nevertheless"
-                                     : "lower than almost any use needs",
+  return fmt::format("An FPR of {} is {}: {} takes {} instead of {}.", percent(fpr),
+                     fpr > high_fpr ? "high, and most of the work that a filter saves is done nevertheless"
+                                    : "lower than almost any use needs",
                      percent(better), human_size(other->memory_bytes), human_size(row.plan->memory_bytes));
 }
 
-// What the file of a kind that packs takes, and whether one that is built at once takes less without.
+// What the file of a kind that packs takes, and whether a static one takes less uncompressed.
 std::string packed_advice(const plan_question& question, const plan_row& row, const std::vector<plan_row>& rows) {
   const double bits = sizing::packed_bits_per_key(*row.plan);
   const double bytes = bits * static_cast<double>(row.plan->keys) / 8.0;
@@ -133,13 +133,13 @@ std::string packed_advice(const plan_question& question, const plan_row& row, co
     if (other == nullptr || each.plan->bits < other->plan->bits) other = &each;
   }
   if (other != nullptr) {
-    text.append(fmt::format(" Where no keys are to be added, {} takes {} as it is.", other->info->name,
+    text.append(fmt::format(" If no keys will be added, {} takes {} uncompressed.", other->info->name,
                             human_size(other->plan->memory_bytes)));
   }
   return text;
 }
 
-std::string wide_hashes() {
+std::string names_of_128_bit_hashes() {
   std::string names;
   for_each_type(hash_list{}, [&](auto tag) {
     const hash_info& info = decltype(tag)::type::info;
@@ -151,7 +151,7 @@ std::string wide_hashes() {
 double decade_below(double value) { return std::pow(10.0, std::floor(std::log10(value) + 1e-9)); }
 
 std::string percent_tick(double value) { return fmt::format("{:g} %", value); }
-std::string rate_tick(double value) { return fmt::format("{:g} %", value * 100.0); }
+std::string fpr_tick(double value) { return fmt::format("{:g} %", value * 100.0); }
 
 // The rows that have curves.
 std::vector<const plan_row*> curved(const std::vector<plan_row>& rows) {
@@ -168,7 +168,7 @@ line_chart fill_chart(const plan_question& question, const std::vector<const pla
   for (const plan_row* row : rows) lowest = std::min(lowest, row->plan->fpr);
   line_chart chart{.title = "False-positive rate against keys, as planned at 100 %",
                    .x = {.label = "keys, in % of the number planned for", .low = 0, .high = 200, .text = percent_tick},
-                   .y = {.low = decade_below(lowest) / 100.0, .high = 1, .log = true, .text = rate_tick}};
+                   .y = {.low = decade_below(lowest) / 100.0, .high = 1, .log = true, .text = fpr_tick}};
   for (const plan_row* row : rows) {
     chart_curve curve{.name = std::string(row->info->name)};
     for (int i = 1; i <= points; ++i) {
@@ -189,7 +189,7 @@ line_chart bits_chart(const plan_question& question, const std::vector<const pla
   double lowest = 1;
   line_chart chart{.title = "False-positive rate against bits per key, with the best k for each",
                    .x = {.label = "bits per key", .low = 0, .high = most},
-                   .y = {.high = 1, .log = true, .text = rate_tick}};
+                   .y = {.high = 1, .log = true, .text = fpr_tick}};
   for (const plan_row* row : rows) {
     chart_curve curve{.name = std::string(row->info->name)};
     for (int i = 2; i <= points; ++i) {
@@ -210,17 +210,17 @@ line_chart hashes_chart(const plan_question& question, const std::vector<const p
   constexpr double least = 1e-6;
   constexpr int steps_a_decade = 4;
   double most = 4;
-  line_chart chart{.title = "k (bits that a key sets) against the false-positive rate",
-                   .x = {.label = "false-positive rate", .low = least, .high = 1, .log = true, .text = rate_tick},
+  line_chart chart{.title = "k (hash functions) against the false-positive rate",
+                   .x = {.label = "false-positive rate", .low = least, .high = 1, .log = true, .text = fpr_tick},
                    .y = {.low = 0},
                    .rows = 9};
   for (const plan_row* row : rows) {
     chart_curve curve{.name = std::string(row->info->name)};
     for (int i = 0; i < 6 * steps_a_decade; ++i) {
-      const double rate = least * std::pow(10.0, static_cast<double>(i) / steps_a_decade);
-      const auto at = row->solve({.keys = row->plan->keys, .fpr = rate}, question.layout);
+      const double fpr = least * std::pow(10.0, static_cast<double>(i) / steps_a_decade);
+      const auto at = row->solve({.keys = row->plan->keys, .fpr = fpr}, question.layout);
       if (!at) continue;
-      curve.points.push_back({rate, static_cast<double>(at->hashes)});
+      curve.points.push_back({fpr, static_cast<double>(at->hashes)});
       most = std::max(most, std::ceil(static_cast<double>(at->hashes) / 4.0) * 4.0);
     }
     chart.curves.push_back(std::move(curve));
@@ -242,26 +242,26 @@ std::string exactness_advice(const plan_question& question, const plan_row& row)
       human_size((keys.included + keys.excluded + 7) / 8), size(sizing::least_exact_bits(keys)));
 }
 
-// --exclude-keys: kinds that exclude keys are sized by both lists, and by a rate only where one was given.
-outcome<void> take_excluded(const options& given, plan_question& question) {
+// --exclude-keys: kinds that exclude keys are sized by both lists, and by an FPR only with -p.
+outcome<void> take_excluded(const options& opts, plan_question& question) {
   const kind_entry* kind = find_entry(question.kind);
-  const bool given_them = given.has(flag::exclude_keys);
-  if (kind != nullptr && kind->excludes != given_them) {
-    return fail_usage(
-        kind->excludes ? fmt::format("kind {} is sized by two lists: give the number of keys that it shall not match "
-                                     "with --exclude-keys N",
-                                     kind->info->name)
-                       : fmt::format("kind {} cannot exclude keys: leave --exclude-keys out", kind->info->name));
+  const bool has_excluded = opts.has(flag::exclude_keys);
+  if (kind != nullptr && kind->excludes != has_excluded) {
+    return fail_usage(kind->excludes
+                          ? fmt::format("kind {} is sized by two lists: give the number of keys that it must not match "
+                                        "with --exclude-keys N",
+                                        kind->info->name)
+                          : fmt::format("kind {} cannot exclude keys: leave --exclude-keys out", kind->info->name));
   }
-  if (given_them && !given.has(flag::capacity)) {
+  if (has_excluded && !opts.has(flag::capacity)) {
     return fail_usage("--exclude-keys goes with the number of keys to include: give that with -n");
   }
   question.two_lists = {.keys = question.request.keys,
-                        .fpr = given.real(flag::fpr),
+                        .fpr = opts.real(flag::fpr),
                         .hashes = question.request.hashes,
                         .bits_per_key = question.request.bits_per_key,
-                        .excluded_keys = given.count(flag::exclude_keys)};
-  if (kind != nullptr && kind->excludes) {  // nothing else is asked
+                        .excluded_keys = opts.count(flag::exclude_keys)};
+  if (kind != nullptr && kind->excludes) {  // no other limit
     question.request.fpr = question.two_lists.fpr;
     question.assumed.clear();
   }
@@ -275,19 +275,19 @@ bool plan_row::keeps(const plan_question& question) const {
   return info->excludes || !plan || !question.request.fpr || plan->fpr <= worth_saying * *question.request.fpr;
 }
 
-outcome<plan_question> question_of(const options& given) {
-  plan_question question{.layout = std::string(given.text(flag::layout)), .kind = std::string(given.text(flag::kind))};
-  if (given.text(flag::compress, "none") != "none") question.codec = given.text(flag::compress);
+outcome<plan_question> read_question(const options& opts) {
+  plan_question question{.layout = std::string(opts.text(flag::layout)), .kind = std::string(opts.text(flag::kind))};
+  if (opts.text(flag::compress, "none") != "none") question.codec = opts.text(flag::compress);
   size_request& request = question.request;
-  const auto rate = given.real(flag::fpr);
-  const auto memory = given.count(flag::memory);
-  const auto bits_per_key = given.real(flag::bits_per_key);
-  request.keys = given.count(flag::capacity);
-  if (const auto hashes = given.count(flag::hashes)) {
+  const auto fpr = opts.real(flag::fpr);
+  const auto memory = opts.count(flag::memory);
+  const auto bits_per_key = opts.real(flag::bits_per_key);
+  request.keys = opts.count(flag::capacity);
+  if (const auto hashes = opts.count(flag::hashes)) {
     request.hashes = static_cast<unsigned>(std::min<std::uint64_t>(*hashes, std::numeric_limits<unsigned>::max()));
   }
-  if (!request.keys && !rate && !memory && !bits_per_key) {
-    return fail_usage("give what is known: -n KEYS, -p RATE, --mem SIZE or --bits-per-key B, such as -n 10M -p 1%");
+  if (!request.keys && !fpr && !memory && !bits_per_key) {
+    return fail_usage("give what is known: -n KEYS, -p FPR, --mem SIZE or --bits-per-key B, such as -n 10M -p 1%");
   }
   if (!request.keys && memory && bits_per_key) {
     request.keys = static_cast<std::uint64_t>(static_cast<double>(*memory) * 8.0 / *bits_per_key);
@@ -300,17 +300,16 @@ outcome<plan_question> question_of(const options& given) {
   question.memory_ceiling = memory;
   if (bits_per_key) {
     request.bits_per_key = bits_per_key;
-    question.fpr_ceiling = rate;
-  } else if (request.keys && memory && !rate) {
+    question.fpr_ceiling = fpr;
+  } else if (request.keys && memory && !fpr) {
     request.memory_bytes = memory;
   } else {
-    request.fpr = rate ? *rate : usual_fpr;
+    request.fpr = fpr ? *fpr : usual_fpr;
     if (!request.keys) request.memory_bytes = memory;
-    if (!rate)
-      question.assumed.push_back(fmt::format("Assuming a false-positive rate of {} (-p).", percent(usual_fpr)));
+    if (!fpr) question.assumed.push_back(fmt::format("Assuming a false-positive rate of {} (-p).", percent(usual_fpr)));
   }
   if (auto checked = sizing::check(request); !checked) return fail_parameter(checked.error());
-  if (auto taken = take_excluded(given, question); !taken) return failed(taken.error());
+  if (auto taken = take_excluded(opts, question); !taken) return failed(taken.error());
   return question;
 }
 
@@ -346,7 +345,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
     if (any == nullptr && row.fits()) any = &row;
   }
   if (any != nullptr && any->plan->keys < 100'000) {
-    out.push_back(fmt::format("{} {} few: below 100,000 an exact set may do, and it gives no false answers.",
+    out.push_back(fmt::format("{} {} few: below 100,000 an exact set may do, and it has no false positives.",
                               number_of(any->plan->keys, "key"), any->plan->keys == 1 ? "is" : "are"));
   }
   for (const plan_row& row : rows) {
@@ -354,9 +353,9 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
     if (row.fits() && !row.keeps(question)) out.push_back(delivered_advice(question, row));
   }
   if (usual == nullptr) return out;
-  if (auto silly = silly_rate_advice(question, *usual); !silly.empty()) out.push_back(std::move(silly));
+  if (auto silly = unusual_fpr_advice(question, *usual); !silly.empty()) out.push_back(std::move(silly));
   out.push_back(headroom_advice(question, *usual));
-  // Of the same question: with memory deciding, all are equally large and the rate differs.
+  // Of the same question: with memory deciding, all are equally large and the FPR differs.
   if (smallest != usual && question.request.fpr.value_or(usual->plan->fpr) < 1e-4) {
     out.push_back(fmt::format("Below 0.01 %, kind {} is the better choice: {} against {} for {}.", smallest->info->name,
                               human_size(smallest->plan->memory_bytes), human_size(usual->plan->memory_bytes),
@@ -365,8 +364,8 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   for (const plan_row& row : rows) {
     if (!row.fits()) continue;
     if (row.plan->digest_bits == 128) {
-      out.push_back(fmt::format("Kind {} needs 128-bit digests for so many keys at this rate: a hash of 128 bits ({}).",
-                                row.info->name, wide_hashes()));
+      out.push_back(fmt::format("Kind {} needs 128-bit digests for so many keys at this FPR: a hash of 128 bits ({}).",
+                                row.info->name, names_of_128_bit_hashes()));
     }
     if (row.info->exact && row.info->integer_keys) out.push_back(crossover_advice(*usual, row));
     if (!question.codec.empty() && row.info->packs) out.push_back(packed_advice(question, row, rows));

@@ -1,12 +1,12 @@
-// cli/verbs/plan_answers.hpp: the parts of `bloomery plan`: the question, its answer for every kind, and the pictures.
+// cli/verbs/plan_answers.hpp: `bloomery plan`: the question, its answer for every kind, and the charts.
 //
-// The question is what was given on the command line, with what was left out filled in. Of the given numbers one
+// The question is the command line, with missing values filled in. One of its numbers
 // decides the size (`request`); the others are limits that a kind keeps or does not:
 //
-//     -n -p                the rate decides            -n --mem    the memory decides
-//     -n --bits-per-key    the bits per key decide     -p --mem    the rate decides how many keys fit
-//     --exclude-keys       kinds that exclude keys are there, too: the two lists decide, and with -p the rate for other keys
-//     more than two        with bits per key or the rate deciding, --mem is a ceiling; with bits per key, so is -p
+//     -n -p                the FPR decides             -n --mem    the memory decides
+//     -n --bits-per-key    the bits per key decide     -p --mem    the FPR decides how many keys fit
+//     --exclude-keys       also kinds that exclude keys: the two lists decide, and with -p the FPR for other keys
+//     more than two        with bits per key or the FPR deciding, --mem is a ceiling; with bits per key, so is -p
 #pragma once
 
 #include <bloomery/kinds/concept.hpp>
@@ -32,7 +32,7 @@ struct plan_question {
   std::vector<std::string> assumed{};  // what was filled in, in sentences
 };
 
-outcome<plan_question> question_of(const options& given);
+outcome<plan_question> read_question(const options& opts);
 
 // One kind's answer.
 struct plan_row {
@@ -44,7 +44,7 @@ struct plan_row {
   std::string why_not{};  // empty: it fits
 
   [[nodiscard]] bool fits() const { return why_not.empty(); }
-  // Whether it has the rate that decides. Layouts of another product have the size that it gives them, and their own rate.
+  // Whether it has the FPR that decides. Layouts of another product have its sizes, and their own FPR.
   [[nodiscard]] bool keeps(const plan_question& question) const;
 };
 

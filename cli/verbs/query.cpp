@@ -13,7 +13,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace query_parts {
+namespace {
 
 struct tally {
   std::uint64_t keys = 0;
@@ -22,11 +22,11 @@ struct tally {
 
 // What to print of each line.
 struct selection {
-  explicit selection(const options& given)
-      : invert(given.has(flag::invert)),
-        mark(given.has(flag::mark)),
-        silent(given.has(flag::quiet)),
-        lines(!silent && !given.has(flag::count) && !given.has(flag::json)) {}
+  explicit selection(const options& opts)
+      : invert(opts.has(flag::invert)),
+        mark(opts.has(flag::mark)),
+        silent(opts.has(flag::quiet)),
+        lines(!silent && !opts.has(flag::count) && !opts.has(flag::json)) {}
   bool invert;
   bool mark;
   bool silent;
@@ -37,11 +37,11 @@ struct selection {
   }
 };
 
-// Done by the threads: asks for the keys of a chunk, counts those that may be present and writes the lines to print.
+// Done by the threads: looks up the keys of a chunk, counts those that may be present and writes the lines to print.
 void answer(const opened_filter& opened, const selection& what, char terminator, key_chunk& chunk) {
   chunk.mask.resize(mask_words(chunk.size()));
-  const auto asked = ask(opened.filter, chunk);
-  if (!asked) return chunk.fail(fail_file(opened.name, asked.error()).value());
+  const auto queried = look_up(opened.filter, chunk);
+  if (!queried) return chunk.fail(fail_file(opened.name, queried.error()).value());
   const auto records = chunk.records();
   for (std::size_t i = 0; i < records.size(); ++i) {
     const bool present = bit_of(chunk.mask, i);
@@ -60,9 +60,9 @@ void write_header(const key_reader& reader, const selection& what, output& out) 
   out.write(reader.terminator());
 }
 
-outcome<tally> ask_all(const options& given, digest_stream& stream, output& out) {
-  const selection what(given);
-  progress line(given, "asking", stream.reader().total_bytes());
+outcome<tally> query_all(const options& opts, digest_stream& stream, output& out) {
+  const selection what(opts);
+  progress line(opts, "querying", stream.reader().total_bytes());
   tally so_far;
   bool header_due = what.lines;
   while (true) {
@@ -85,37 +85,37 @@ outcome<tally> ask_all(const options& given, digest_stream& stream, output& out)
   }
 }
 
-outcome<int> run(const options& given) {
-  if (given.operands().empty()) return fail_usage("give the filter: bloomery query FILE [KEYFILES]");
-  if (given.has(flag::mark) && given.has(flag::invert)) {
+outcome<int> run(const options& opts) {
+  if (opts.operands().empty()) return fail_usage("give the filter: bloomery query FILE [KEYFILES]");
+  if (opts.has(flag::mark) && opts.has(flag::invert)) {
     return fail_usage("--mark shows present and absent lines: leave -v out");
   }
-  const std::string& path = given.operands().front();
-  const std::span<const std::string> files = std::span(given.operands()).subspan(1);
+  const std::string& path = opts.operands().front();
+  const std::span<const std::string> files = std::span(opts.operands()).subspan(1);
   if (path == "-" && (files.empty() || std::find(files.begin(), files.end(), "-") != files.end())) {
     return fail_usage("the filter comes from standard input, so the keys cannot: name their files");
   }
-  const auto opened = open_filter(given, path);
+  const auto opened = open_filter(opts, path);
   if (!opened) return failed(opened.error());
-  const auto hash = hasher_of(given, *opened);
+  const auto hash = hasher_of(opts, *opened);
   if (!hash) return failed(hash.error());
-  auto reader = key_reader::make(given, files, *hash);
+  auto reader = key_reader::make(opts, files, *hash);
   if (!reader) return failed(reader.error());
-  if (selection(given).lines) reader->require_same_header();
-  const auto work = [&opened, what = selection(given), terminator = reader->terminator()](key_chunk& chunk) {
+  if (selection(opts).lines) reader->require_same_header();
+  const auto work = [&opened, what = selection(opts), terminator = reader->terminator()](key_chunk& chunk) {
     answer(*opened, what, terminator, chunk);
   };
   digest_stream stream(std::move(*reader), *hash, opened->filter.digest_bits(), work);
   output out;
-  const auto counted = ask_all(given, stream, out);
+  const auto counted = query_all(opts, stream, out);
   if (!counted) return failed(counted.error());
-  const std::uint64_t selected = selection(given).selected(*counted);
-  if (given.has(flag::json)) {
+  const std::uint64_t selected = selection(opts).selected(*counted);
+  if (opts.has(flag::json)) {
     out.write_json({{"filter", opened->name},
                     {"keys", counted->keys},
                     {"present", counted->present},
                     {"absent", counted->keys - counted->present}});
-  } else if (given.has(flag::count) && !given.has(flag::quiet)) {
+  } else if (opts.has(flag::count) && !opts.has(flag::quiet)) {
     out.write(fmt::format("{}\n", selected));
   }
   if (auto done = out.flush(); !done) return failed(done.error());
@@ -124,13 +124,13 @@ outcome<int> run(const options& given) {
 
 constexpr std::array examples = {
     example{"bloomery query seen.bloom urls.txt", "the lines of urls.txt that may be in the filter"},
-    example{"bloomery query -v seen.bloom < urls.txt", "the lines that are surely not in it"},
+    example{"bloomery query -v seen.bloom < urls.txt", "the lines that are definitely not in it"},
     example{"echo alice | bloomery query -q users.bloom && echo maybe", "one key, by exit code"},
     example{"bloomery query -c --csv --header -f email users.bloom people.csv",
             "how many e-mail addresses may be in it"},
 };
 
-}  // namespace query_parts
+}  // namespace
 
 const verb query_verb = {
     .name = "query",
@@ -139,19 +139,17 @@ const verb query_verb = {
     .summary = "print the lines that may be in a filter",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Prints the lines whose keys may be in the filter FILE; with -v those that are surely not. "
-        "Keys are the lines of KEYFILES, or of standard input. "
-        "They must be written as they were when the filter was built. "
-        "With --header the header of the first file is printed above the lines (with --mark behind the word mark and a "
-        "tab), and files with other columns are refused; -c, -q and --json print no lines, and -f finds its columns by "
-        "name in each file.\n\n"
-        "The filter is memory-mapped: a file of any size opens at once. "
-        "Each part of it is checked when it is first touched. "
-        "Lines are printed in the order of the input, whatever -j, "
-        "and those from a slow pipe as soon as they are there.",
-    .examples = query_parts::examples,
+        "Prints the lines whose keys may be in the filter FILE; with -v those that are definitely not. Keys are "
+        "the lines of KEYFILES, or of standard input. Write them as they were written when the filter was "
+        "built. With --header the header of the first file is printed first (with --mark after the word mark "
+        "and a tab), and files with other columns are refused; -c, -q and --json print no lines, and -f finds "
+        "its columns by name in each file.\n\n"
+        "The filter is memory-mapped: a file of any size opens immediately. Each chunk is checked when it is "
+        "first touched. Lines are printed in input order, whatever -j, and those from a slow pipe as soon as "
+        "they arrive.",
+    .examples = examples,
     .exit_codes = "0: at least one line was selected (with --mark: one that may be present); 1: none was; 2: error",
-    .run = query_parts::run,
+    .run = run,
 };
 
 }  // namespace bloomery::cli

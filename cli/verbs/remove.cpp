@@ -14,7 +14,7 @@
 #include "cli/verbs/verb.hpp"
 
 namespace bloomery::cli {
-namespace remove_parts {
+namespace {
 
 struct tally {
   std::uint64_t keys_read = 0;
@@ -22,16 +22,16 @@ struct tally {
   [[nodiscard]] std::uint64_t absent() const { return keys_read - removed; }
 };
 
-outcome<tally> erase_all(const options& given, filter_edit& edit) {
-  auto stream = edit.keys(given);
+outcome<tally> erase_all(const options& opts, filter_edit& edit) {
+  auto stream = edit.keys(opts);
   if (!stream) return failed(stream.error());
-  progress line(given, "removing", stream->reader().total_bytes());
+  progress line(opts, "removing", stream->reader().total_bytes());
   tally so_far;
   while (true) {
     const auto more = stream->next();
     if (!more) return failed(more.error());
     if (!*more) return so_far;
-    const auto erased = edit.filter().erase(stream->narrow());
+    const auto erased = edit.filter().erase(stream->digests64());
     if (!erased) return fail_file(edit.name(), erased.error());
     so_far.removed += *erased;
     so_far.keys_read += stream->size();
@@ -40,9 +40,9 @@ outcome<tally> erase_all(const options& given, filter_edit& edit) {
 }
 
 // Once for a filter, with its first removal: what that means.
-void tell_loss(const options& given, const filter_edit& edit, const loss_state& loss, std::uint64_t removals_before) {
+void report_loss(const options& opts, const filter_edit& edit, const loss_state& loss, std::uint64_t removals_before) {
   if (removals_before != 0 || loss.removals == 0) return;
-  note(given,
+  note(opts,
        fmt::format("{}: from its first removal on, this kind may lose keys: of those that are in it, up to {} are "
                    "called absent after {} (--kind cuckoo and counting lose none)",
                    edit.name(), percent(loss.target_rate), number_of(loss.capacity_removals, "removal")));
@@ -66,15 +66,15 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, co
   return out;
 }
 
-outcome<void> report(const options& given, const filter_edit& edit, const tally& counted,
+outcome<void> report(const options& opts, const filter_edit& edit, const tally& counted,
                      std::uint64_t removals_before) {
   const auto held = edit.filter().stats();
   if (!held) return fail_file(edit.name(), held.error());
-  if (held->loss) tell_loss(given, edit, *held->loss, removals_before);
+  if (held->loss) report_loss(opts, edit, *held->loss, removals_before);
   if (const std::string advice = loss_advice(*held); !advice.empty()) {
-    warn(given, fmt::format("{}: {}", edit.name(), advice));
+    warn(opts, fmt::format("{}: {}", edit.name(), advice));
   }
-  if (!given.has(flag::json)) {
+  if (!opts.has(flag::json)) {
     std::string text =
         fmt::format("{}: {}, {} read, {} removed, {} absent; holds {}{}", edit.name(), edit.filter().info().name,
                     number_of(counted.keys_read, "key"), with_commas(counted.removed), with_commas(counted.absent()),
@@ -83,7 +83,7 @@ outcome<void> report(const options& given, const filter_edit& edit, const tally&
       text.append(
           fmt::format("; loss now {}, promised {}", percent(held->loss->rate), percent(held->loss->target_rate)));
     }
-    note(given, text);
+    note(opts, text);
     return {};
   }
   output out;
@@ -99,20 +99,20 @@ outcome<std::uint64_t> removals_of(const filter_edit& edit) {
   return stats->loss ? stats->loss->removals : 0;
 }
 
-outcome<int> run(const options& given) {
-  auto edit = filter_edit::open(given);
+outcome<int> run(const options& opts) {
+  auto edit = filter_edit::open(opts);
   if (!edit) return failed(edit.error());
   if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", &kind_entry::erases); !can) {
     return failed(can.error());
   }
   const auto removals_before = removals_of(*edit);
   if (!removals_before) return failed(removals_before.error());
-  const auto counted = erase_all(given, *edit);
+  const auto counted = erase_all(opts, *edit);
   if (!counted) return failed(counted.error());
   if (counted->removed != 0) {
     if (auto saved = edit->save(); !saved) return failed(saved.error());
   }
-  if (auto said = report(given, *edit, *counted, *removals_before); !said) return failed(said.error());
+  if (auto reported = report(opts, *edit, *counted, *removals_before); !reported) return failed(reported.error());
   return counted->absent() == 0 ? 0 : 1;
 }
 
@@ -122,7 +122,7 @@ constexpr std::array examples = {
     example{"echo 42 | bloomery remove -q --u64 ids.bloom || echo 'was not in it'", "one key, by exit code"},
 };
 
-}  // namespace remove_parts
+}  // namespace
 
 const verb remove_verb = {
     .name = "remove",
@@ -131,25 +131,22 @@ const verb remove_verb = {
     .summary = "remove keys from a filter, for kinds that can",
     .usage = "[OPTIONS] FILE [KEYFILES]",
     .description =
-        "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE. "
-        "It must be of a kind that can erase: 'bloomery kinds' says which. "
-        "Nothing is removed for a key that is surely absent; the others are removed all the same. "
-        "A line that comes twice is two removals, "
-        "and a key that was added twice to a filter that counts is there until its second removal. "
-        "Remove only keys that were added: "
-        "a filter with false positives cannot tell a key that merely seems to be there from one that is, "
-        "and removing it may take away keys that share its place.\n\n"
-        "Kind dual keeps removals in a filter of their own. From the first one on it may lose keys: "
-        "its promised rate is then also that of keys that are in it and called absent, "
-        "which is said once and shown by info.\n\n"
-        "FILE is replaced at the end, in the form that it had. "
-        "An error or a signal before that leaves it as it was. "
-        "While one process changes it, others that want to are refused.",
-    .examples = remove_parts::examples,
+        "Removes the keys in the lines of KEYFILES, or of standard input, from the filter FILE. Its kind must "
+        "support erase: 'bloomery kinds' lists those that do. Keys that are definitely absent are skipped; the "
+        "others are removed all the same. A line that occurs twice is two removals, and a key that was added "
+        "twice to a filter that counts stays until its second removal. Remove only keys that were added: a "
+        "filter cannot distinguish a false positive from a key, and removing a false positive may remove keys "
+        "that share its cells.\n\n"
+        "Kind dual keeps removals in a second filter. From the first removal on it may lose keys: its promised "
+        "FPR is then also the share of its keys that it reports as absent. remove warns of that once, and info "
+        "shows it.\n\n"
+        "FILE is replaced at the end, in the same format and encoding. An error or a signal before that leaves "
+        "FILE unchanged. While one process changes FILE, other processes that try to are refused.",
+    .examples = examples,
     .exit_codes =
-        "0: every key was there; 1: at least one was surely absent; 2: error, and FILE is as it was, unless the line "
-        "says that it is in place",
-    .run = remove_parts::run,
+        "0: every key was present; 1: at least one was definitely absent; 2: error, and FILE is unchanged, "
+        "unless the message says that it is in place",
+    .run = run,
 };
 
 }  // namespace bloomery::cli

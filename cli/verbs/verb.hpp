@@ -1,17 +1,18 @@
 // cli/verbs/verb.hpp: what a verb is, and how to add one.
 //
 // To add the verb `frob`:
-//   1. cli/verb_frob.cpp: the function `outcome<int> run(const options&)` in an unnamed namespace, and at the end of the
-//      file `const verb frob_verb = {...}` in bloomery::cli with all that help says of it (see verb_kinds.cpp, the
+//   1. cli/verbs/frob.cpp: the function `outcome<int> run(const options&)` in an unnamed namespace, and at the end
+//      `const verb frob_verb = {...}` in bloomery::cli with its help texts (see kinds.cpp, the
 //      smallest).
 //   2. here: one line that declares it; cli/verbs/verbs.cpp: one line in the list.
 //   3. cli/flags/flags.hpp: a bit `on_frob`; cli/flags/flags.cpp: the bit in the rows of the options it takes, and new rows.
-//   4. tests/cli/frob_test.cpp.
+//   4. tests/cli/transcripts/frob.txt.
 // Nothing else: parsing, --help, manual pages, completions and did-you-mean follow from the tables.
 //
 // The rules that hold for all: data goes to standard output through `output` (output.hpp), everything else to standard
-// error through `note` and `warn` (messages.hpp), which know --quiet and --strict. Exit codes: 0 yes or done, 1 no, 2 (a `problem`)
-// error. Keys are read with digest_stream (digests.hpp); filters are opened with open_filter (filters.hpp).
+// error through `note` and `warn` (messages.hpp), which know --quiet and --strict. Exit codes: 0 yes or done, 1 no, 2
+// (a `problem`) error. Keys are read with digest_stream (digests.hpp); filters are opened with open_filter
+// (filters.hpp).
 #pragma once
 
 #include <span>
@@ -32,14 +33,14 @@ struct verb {
   std::string_view alias;  // one other name, or ""
   verb_set bit;
   std::string_view summary;      // one line, for the list of verbs
-  std::string_view usage;        // behind "bloomery NAME "; several forms on lines of their own
+  std::string_view usage;        // after "bloomery NAME "; several usages on separate lines
   std::string_view description;  // paragraphs separated by an empty line; help wraps them
   std::span<const example> examples;
   std::string_view exit_codes;  // "0: ...; 1: ...; 2: ..." in one sentence
   outcome<int> (*run)(const options&);
 };
 
-// Each in its own verb_*.cpp.
+// Each in its own file.
 extern const verb add_verb;
 extern const verb bench_verb;
 extern const verb build_verb;
@@ -65,7 +66,7 @@ const verb* find_verb(std::string_view name);
 // The nearest of `names` if it is near enough to be what was meant, else "".
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names);
 
-// What is said of the tool as a whole.
+// The texts about the tool itself.
 struct topic {
   std::string_view title;
   std::string_view text;  // paragraphs, as in verb::description
@@ -89,7 +90,7 @@ const tool_page& about_tool();
 // The texts of help.
 std::string main_help();
 std::string short_help();
-std::string verb_help(const verb& of);
+std::string verb_help(const verb& command);
 // Why there is no such verb, or option in its place, and what may have been meant.
 std::string unknown_verb_text(std::string_view word);
 

@@ -58,7 +58,7 @@ const verb* find_verb(std::string_view name) {
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> names) {
-  if (word.size() > 64) return {};  // nobody mistypes that much
+  if (word.size() > 64) return {};  // too long for a typing error
   std::string_view best;
   std::size_t best_distance = std::max<std::size_t>(1, word.size() / 3) + 1;
   for (const std::string_view name : names) {

@@ -16,12 +16,12 @@
 #include "cli/verbs/verify_checks.hpp"
 
 namespace bloomery::cli {
-namespace verify_parts {
+namespace {
 
 nlohmann::ordered_json as_json(const findings& found, const opened_filter& opened) {
   auto out = nlohmann::ordered_json::object();
   out["filter"] = opened.name;
-  out["format"] = opened.form->name;
+  out["format"] = opened.format->name;
   out["kind"] = opened.filter.info().name;
   out["holds"] = found.holds();
   out["keys"] = found.keys;
@@ -31,11 +31,11 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   for (const missing_key& key : found.first_missing)
     out["first_missing"].push_back({{"line", key.line}, {"text", key.text}});
   if (found.stats.loss) {
-    out["loss_measured"] = found.lost_rate();
+    out["loss_measured"] = found.loss_rate();
     out["loss_low"] = found.lost_low;
     out["loss_high"] = found.lost_high;
     out["target_loss"] = found.may_lose() ? found.stats.loss->target_rate : 0.0;
-    out["loss_expected_now"] = found.stats.loss->rate;
+    out["loss_now"] = found.stats.loss->rate;
     out["loss_holds"] = found.keys_hold();
   }
   out["probes"] = found.probes;
@@ -47,9 +47,9 @@ nlohmann::ordered_json as_json(const findings& found, const opened_filter& opene
   out["fpr_high"] = found.high;
   out["confidence"] = findings::confidence;
   out["tolerance"] = findings::tolerance;
-  out["target_fpr"] = promise_of(found.stats);
-  out["fpr_expected_now"] = found.stats.fpr_now;
-  out["fpr_holds"] = found.rate_holds();
+  out["target_fpr"] = target_fpr_of(found.stats);
+  out["fpr_now"] = found.stats.fpr_now;
+  out["fpr_holds"] = found.fpr_holds();
   out["keys_in_filter"] = found.full.keys;
   out["capacity_keys"] = capacity_of(opened.filter, found.stats);
   out["overfull"] = found.full.overfull;
@@ -67,7 +67,7 @@ std::string keys_text(const findings& found, const painter& paint) {
                                 within ? paint(style::caution, "LOST  ") : verdict(found.keys_hold(), paint),
                                 with_commas(found.missing), number_of(found.keys, "key"));
   if (found.may_lose()) {
-    out.append(fmt::format(": {}\n", percent(found.lost_rate())));
+    out.append(fmt::format(": {}\n", percent(found.loss_rate())));
     out.append(
         fmt::format("          between {} and {} with 99 % confidence; promised {}, expected now {}: after a "
                     "removal this kind may lose keys\n",
@@ -86,10 +86,10 @@ std::string keys_text(const findings& found, const painter& paint) {
 
 std::string as_text(const findings& found, const opened_filter& opened, const painter& paint) {
   std::string out = keys_text(found, paint);
-  out.append(fmt::format("{}  false positives  {} of {}: {}\n", verdict(found.rate_holds(), paint),
+  out.append(fmt::format("{}  false positives  {} of {}: {}\n", verdict(found.fpr_holds(), paint),
                          with_commas(found.hits), number_of(found.probes, "absent key"), percent(found.rate())));
   out.append(fmt::format("          between {} and {} with 99 % confidence; {}, expected now {}\n", percent(found.low),
-                         percent(found.high), promise_text(found.stats), percent(found.stats.fpr_now)));
+                         percent(found.high), target_fpr_text(found.stats), percent(found.stats.fpr_now)));
   if (found.not_absent != 0) {
     out.append(
         fmt::format("          {} of the absent keys are keys and were left out\n", with_commas(found.not_absent)));
@@ -101,32 +101,31 @@ std::string as_text(const findings& found, const opened_filter& opened, const pa
   return out;
 }
 
-outcome<int> run(const options& given) {
-  if (given.operands().size() != 1) return fail_usage("give one filter: bloomery verify FILE --keys KEYFILE");
-  if (!given.has(flag::keys)) return fail_usage("give the keys that it was built from: --keys KEYFILE");
-  if (given.has(flag::absent) && given.has(flag::probes)) {
+outcome<int> run(const options& opts) {
+  if (opts.operands().size() != 1) return fail_usage("give one filter: bloomery verify FILE --keys KEYFILE");
+  if (!opts.has(flag::keys)) return fail_usage("give the keys that it was built from: --keys KEYFILE");
+  if (opts.has(flag::absent) && opts.has(flag::probes)) {
     return fail_usage("--absent and --probes contradict each other: give one");
   }
-  const int from_input = (given.operands().front() == "-" ? 1 : 0) + (given.text(flag::keys) == "-" ? 1 : 0) +
-                         (given.text(flag::absent) == "-" ? 1 : 0);
+  const int from_input = (opts.operands().front() == "-" ? 1 : 0) + (opts.text(flag::keys) == "-" ? 1 : 0) +
+                         (opts.text(flag::absent) == "-" ? 1 : 0);
   if (from_input > 1) return fail_usage("standard input (-) can be read only once");
-  const auto opened = open_filter(given, given.operands().front());
+  const auto opened = open_filter(opts, opts.operands().front());
   if (!opened) return failed(opened.error());
-  const auto found = examine(given, *opened);
+  const auto found = examine(opts, *opened);
   if (!found) return failed(found.error());
   output out;
-  if (given.has(flag::json)) {
+  if (opts.has(flag::json)) {
     out.write_json(as_json(*found, *opened));
-  } else if (!given.has(flag::quiet)) {
-    out.write(as_text(*found, *opened, painter(given, STDOUT_FILENO)));
+  } else if (!opts.has(flag::quiet)) {
+    out.write(as_text(*found, *opened, painter(opts, STDOUT_FILENO)));
   }
   if (auto done = out.flush(); !done) return failed(done.error());
   return found->holds() ? 0 : 1;
 }
 
 constexpr std::array examples = {
-    example{"bloomery verify seen.bloom --keys urls.txt",
-            "is every line in it, and is the rest wrong as rarely as promised?"},
+    example{"bloomery verify seen.bloom --keys urls.txt", "is every line in it, and is its FPR as promised?"},
     example{"bloomery verify seen.bloom --keys urls.txt --probes 100M", "a sharper measurement"},
     example{"bloomery verify seen.bloom --keys urls.txt --absent other.txt",
             "measured with real keys that are not in it"},
@@ -134,30 +133,31 @@ constexpr std::array examples = {
             "of kind cascade: is it right about every line of both?"},
 };
 
-}  // namespace verify_parts
+}  // namespace
 
 const verb verify_verb = {
     .name = "verify",
     .alias = "",
     .bit = on_verify,
-    .summary = "prove that a filter keeps its promises",
+    .summary = "check that a filter keeps its promises",
     .usage = "FILE --keys KEYFILE [OPTIONS]",
     .description =
-        "Asks the filter FILE for every key of KEYFILE: none may be missing. "
-        "Then asks for generated keys that are not in KEYFILE and counts how many it claims to hold. "
-        "With 99 % confidence (Clopper-Pearson) the rate may not be more than 1.05 times the promised one.\n\n"
-        "Without a single key, or with --absent without a single absent one, there is nothing to check: an error.\n\n"
-        "Kind cascade promises 0 for the keys that it excludes: with --absent, not one of these may be claimed.\n\n"
-        "A filter of kind dual may lose keys, once some were removed from it: "
-        "missing ones are told and break no promise as long as they are no more than 1.05 times its promised loss, "
-        "with the same confidence. Removed keys must not be in KEYFILE.\n\n"
-        "Where a promise is broken, it says what to change. "
-        "It also tells when the filter holds more keys than it was made for, which alone breaks no promise yet.\n\n"
-        "Keys must be written as they were when the filter was built. "
-        "Beside the filter, 8 to 16 bytes of memory are taken for each key of KEYFILE.",
-    .examples = verify_parts::examples,
-    .exit_codes = "0: both promises hold; 1: one is broken, and the output says what to change; 2: error",
-    .run = verify_parts::run,
+        "Looks up every key of KEYFILE in the filter FILE: none may be missing. Then looks up generated keys "
+        "that are not in KEYFILE and counts the false positives. With 99 % confidence (Clopper-Pearson) the "
+        "false-positive rate (FPR) must not exceed 1.05 times the promised one.\n\n"
+        "A KEYFILE without keys, or --absent without absent keys, is an error: there is nothing to check.\n\n"
+        "Kind cascade promises an FPR of 0 for the keys that it excludes: with --absent, none of these may "
+        "match.\n\n"
+        "A filter of kind dual may lose keys once some were removed: missing keys are reported and break no "
+        "promise as long as they are at most 1.05 times its promised loss, with the same confidence. Removed "
+        "keys must not be in KEYFILE.\n\n"
+        "If a promise is broken, verify prints what to change. It also reports a filter that holds more keys "
+        "than its capacity, which alone breaks no promise.\n\n"
+        "Write keys as they were written when the filter was built. verify takes 8 to 16 bytes of memory per "
+        "key of KEYFILE in addition to the filter.",
+    .examples = examples,
+    .exit_codes = "0: both promises hold; 1: one is broken, and the output explains what to change; 2: error",
+    .run = run,
 };
 
 }  // namespace bloomery::cli

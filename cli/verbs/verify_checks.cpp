@@ -13,8 +13,8 @@
 
 #include "cli/flags/numbers.hpp"
 #include "cli/keys/digests.hpp"
+#include "cli/keys/parallel_for.hpp"
 #include "cli/keys/seen_keys.hpp"
-#include "cli/keys/share_out.hpp"
 #include "cli/terminal/progress.hpp"
 
 namespace bloomery::cli {
@@ -27,13 +27,13 @@ constexpr std::size_t shown_bytes = 200;
 // For messages.
 std::string name_of(const std::string& path) { return path == "-" ? "standard input" : path; }
 
-// Asks for all keys of a chunk; the answers come to the front of its mask, which is left empty when that fails.
-bool ask_chunk(const opened_filter& opened, key_chunk& chunk, std::size_t more_words) {
+// Looks up all keys of a chunk; the results are at the front of its mask, which is left empty when that fails.
+bool look_up_chunk(const opened_filter& opened, key_chunk& chunk, std::size_t more_words) {
   chunk.mask.assign(mask_words(chunk.size()) + more_words, 0);
-  const auto asked = ask(opened.filter, chunk);
-  if (asked) return true;
+  const auto queried = look_up(opened.filter, chunk);
+  if (queried) return true;
   chunk.mask.clear();
-  chunk.fail(fail_file(opened.name, asked.error()).value());
+  chunk.fail(fail_file(opened.name, queried.error()).value());
   return false;
 }
 
@@ -54,19 +54,19 @@ void note_missing(const key_chunk& chunk, findings& found) {
   }
 }
 
-outcome<void> ask_keys(const options& given, const opened_filter& opened, const hasher& hash, seen_keys& seen,
-                       findings& found) {
-  const std::array files = {std::string(given.text(flag::keys))};
-  auto reader = key_reader::make(given, files, hash);
+outcome<void> look_up_keys(const options& opts, const opened_filter& opened, const hasher& hash, seen_keys& seen,
+                           findings& found) {
+  const std::array files = {std::string(opts.text(flag::keys))};
+  auto reader = key_reader::make(opts, files, hash);
   if (!reader) return failed(reader.error());
-  // Threads ask and make the fingerprints, which lie behind the answers.
+  // Threads look up keys and make the fingerprints, which follow the results.
   digest_stream stream(std::move(*reader), hash, opened.filter.digest_bits(), [&](key_chunk& chunk) {
-    if (!ask_chunk(opened, chunk, chunk.size())) return;
+    if (!look_up_chunk(opened, chunk, chunk.size())) return;
     chunk.tally = hits_in(chunk.mask, chunk.size());
     std::uint64_t* print = chunk.mask.data() + mask_words(chunk.size());
     for (const std::string_view key : chunk.keys) *print++ = seen_keys::print(key);
   });
-  progress line(given, "asking for the keys", stream.reader().total_bytes());
+  progress line(opts, "looking up keys", stream.reader().total_bytes());
   while (true) {
     const auto more = stream.next();
     if (!more) return failed(more.error());
@@ -82,12 +82,12 @@ outcome<void> ask_keys(const options& given, const opened_filter& opened, const 
   if (found.keys == 0) {
     return fail_file(name_of(files.front()), "holds no keys, so nothing can be checked: give those of the filter");
   }
-  seen.sort(jobs_of(given));
+  seen.sort(jobs_of(opts));
   found.different = seen.size();
   return {};
 }
 
-// Asks for generated keys with the numbers [first, first + count): random bytes of fixed seed, 16 of them, or 8 where
+// Looks up generated keys with the numbers [first, first + count): random bytes of fixed seed, 16 of them, or 8 where
 // keys are integers. Those that were seen are left out.
 class probe_batch {
  public:
@@ -95,10 +95,10 @@ class probe_batch {
       : opened_(&opened), hash_(hash), key_bytes_(integers ? 8 : 16) {}
 
   struct counted {
-    std::uint64_t asked = 0;
+    std::uint64_t queried = 0;
     std::uint64_t hits = 0;
   };
-  result<counted> ask(std::uint64_t first, std::size_t count, const seen_keys& seen) const {
+  result<counted> look_up(std::uint64_t first, std::size_t count, const seen_keys& seen) const {
     std::string bytes(count * key_bytes_, '\0');
     std::vector<std::string_view> keys;
     keys.reserve(count);
@@ -113,10 +113,10 @@ class probe_batch {
     }
     std::vector<std::uint64_t> mask(mask_words(keys.size()));
     const unsigned bits = opened_->filter.digest_bits();
-    const auto asked = bits == 256   ? ask_as<digest256>(keys, mask)
-                       : bits == 128 ? ask_as<digest128>(keys, mask)
-                                     : ask_as<std::uint64_t>(keys, mask);
-    if (!asked) return fail(asked.error());
+    const auto queried = bits == 256   ? look_up_as<digest256>(keys, mask)
+                         : bits == 128 ? look_up_as<digest128>(keys, mask)
+                                       : look_up_as<std::uint64_t>(keys, mask);
+    if (!queried) return fail(queried.error());
     return counted{keys.size(), hits_in(mask, keys.size())};
   }
 
@@ -124,7 +124,7 @@ class probe_batch {
   static constexpr std::uint64_t start = 0x9e3779b97f4a7c16ULL;
 
   template <class Digest>
-  result<void> ask_as(std::span<const std::string_view> keys, std::span<std::uint64_t> mask) const {
+  result<void> look_up_as(std::span<const std::string_view> keys, std::span<std::uint64_t> mask) const {
     std::vector<Digest> digests(keys.size());
     if constexpr (sizeof(Digest) == 32) {
       hash_.digests256(keys, digests);
@@ -141,26 +141,26 @@ class probe_batch {
   std::size_t key_bytes_;
 };
 
-outcome<void> ask_generated(const options& given, const opened_filter& opened, const hasher& hash,
-                            const seen_keys& seen, findings& found) {
+outcome<void> look_up_generated(const options& opts, const opened_filter& opened, const hasher& hash,
+                                const seen_keys& seen, findings& found) {
   constexpr std::uint64_t batch = 4096;
-  const std::uint64_t wanted = given.count(flag::probes).value_or(default_probes);
-  progress line(given, "asking for absent keys", wanted);
-  const probe_batch source(opened, hash, given.has(flag::u64));
+  const std::uint64_t wanted = opts.count(flag::probes).value_or(default_probes);
+  progress line(opts, "looking up absent keys", wanted);
+  const probe_batch source(opened, hash, opts.has(flag::u64));
   std::mutex lock;
   std::optional<problem> failure;
   // Keys that were seen are made up for by further numbers: the same ones, however many threads there are.
   for (std::uint64_t first = 0; found.probes < wanted && !failure;) {
     const std::uint64_t count = wanted - found.probes;
-    share_out((count + batch - 1) / batch, jobs_of(given), [&](std::size_t i, bool here) {
+    parallel_for((count + batch - 1) / batch, jobs_of(opts), [&](std::size_t i, bool here) {
       const std::uint64_t at = i * batch;
-      const auto counted = source.ask(first + at, static_cast<std::size_t>(std::min(batch, count - at)), seen);
+      const auto counted = source.look_up(first + at, static_cast<std::size_t>(std::min(batch, count - at)), seen);
       const std::lock_guard held(lock);
       if (!counted) {
         failure = fail_file(opened.name, counted.error()).value();
         return;
       }
-      found.probes += counted->asked;
+      found.probes += counted->queried;
       found.hits += counted->hits;
       if (here) line.update(found.probes, found.probes);
     });
@@ -170,14 +170,14 @@ outcome<void> ask_generated(const options& given, const opened_filter& opened, c
   return {};
 }
 
-outcome<void> query_absent(const options& given, const opened_filter& opened, const hasher& hash, const seen_keys& seen,
+outcome<void> query_absent(const options& opts, const opened_filter& opened, const hasher& hash, const seen_keys& seen,
                            findings& found) {
-  const std::array files = {std::string(given.text(flag::absent))};
-  auto reader = key_reader::make(given, files, hash);
+  const std::array files = {std::string(opts.text(flag::absent))};
+  auto reader = key_reader::make(opts, files, hash);
   if (!reader) return failed(reader.error());
   // One more word: how many of the keys were seen. They do not count as hits.
   digest_stream stream(std::move(*reader), hash, opened.filter.digest_bits(), [&](key_chunk& chunk) {
-    if (!ask_chunk(opened, chunk, 1)) return;
+    if (!look_up_chunk(opened, chunk, 1)) return;
     chunk.tally = 0;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       const bool is_key = seen.contains(seen_keys::print(chunk.keys[i]));
@@ -185,7 +185,7 @@ outcome<void> query_absent(const options& given, const opened_filter& opened, co
       chunk.tally += bit_of(chunk.mask, i) && !is_key ? 1 : 0;
     }
   });
-  progress line(given, "asking for absent keys", stream.reader().total_bytes());
+  progress line(opts, "looking up absent keys", stream.reader().total_bytes());
   while (true) {
     const auto more = stream.next();
     if (!more) return failed(more.error());
@@ -200,7 +200,7 @@ outcome<void> query_absent(const options& given, const opened_filter& opened, co
   if (found.probes != 0) return {};
   const std::string why = found.not_absent == 0 ? "holds no keys" : "holds no absent keys: all of them are in --keys";
   return fail_file(name_of(files.front()),
-                   why + ", so no rate can be measured: give others, or leave --absent out to have them generated");
+                   why + ", so no FPR can be measured: give others, or leave --absent out to have them generated");
 }
 
 std::string_view missing_advice(const kind_info& kind, const findings& found) {
@@ -208,7 +208,7 @@ std::string_view missing_advice(const kind_info& kind, const findings& found) {
     return "more keys are missing than its removals explain: leave removed keys out of those of --keys, "
            "or build it again from these keys";
   }
-  if (kind.expires) return "keys are missing: this kind forgets those outside its window, which 'bloomery info' shows";
+  if (kind.expires) return "keys are missing: keys of this kind expire outside its window, which 'bloomery info' shows";
   if (found.missing * 2 > found.keys) {
     return "most keys are missing: give the options that it was built with (-f, -d, --csv, --hex, --u64, --crlf, -0), "
            "or the keys that it was built from";
@@ -217,7 +217,7 @@ std::string_view missing_advice(const kind_info& kind, const findings& found) {
 }
 
 // More false positives than promised, and not because of too many keys.
-std::string rate_advice(const findings& found, const opened_filter& opened) {
+std::string fpr_advice(const findings& found, const opened_filter& opened) {
   if (opened.filter.info().excludes && !found.generated) {
     return "keys of --absent are in it: it is exact about the keys that it was built to exclude, and about no others";
   }
@@ -227,11 +227,11 @@ std::string rate_advice(const findings& found, const opened_filter& opened) {
   }
   if (const std::string text = delivered_advice(found.stats); !text.empty()) return text;
   const hash_info* hash = find_hash(opened.filter.hash().id);
-  if (hash != nullptr && !opened.form->is_native()) {
+  if (hash != nullptr && !opened.format->is_native()) {
     return fmt::format(
         "it is not overfull: {}, the hash of format {}, may be too weak for these keys; a native filter "
         "has a better one",
-        hash->name, opened.form->name);
+        hash->name, opened.format->name);
   }
   if (hash != nullptr && hash->id != xxh3::info.id) {
     return fmt::format("it is not overfull: the hash {} may be too weak; build it again with --hash xxh3", hash->name);
@@ -256,28 +256,28 @@ std::vector<std::string> advice_on(const findings& found, const opened_filter& o
   if (const std::string text = loss_advice(found.stats); !text.empty()) out.push_back(text);
   if (full.overfull) {
     out.push_back(overfull_advice(opened.filter.info(), found.stats, full));
-  } else if (!found.rate_holds()) {
-    out.push_back(rate_advice(found, opened));
+  } else if (!found.fpr_holds()) {
+    out.push_back(fpr_advice(found, opened));
   }
   return out;
 }
 
-outcome<findings> examine(const options& given, const opened_filter& opened) {
-  const auto hash = hasher_of(given, opened);
+outcome<findings> examine(const options& opts, const opened_filter& opened) {
+  const auto hash = hasher_of(opts, opened);
   if (!hash) return failed(hash.error());
   findings found;
-  found.generated = !given.has(flag::absent);
+  found.generated = !opts.has(flag::absent);
   // One that excludes keys is exact about those, which --absent names. Generated ones are in neither list.
   found.exact = opened.filter.info().exact || (opened.filter.info().excludes && !found.generated);
   const auto stats = opened.filter.stats();
   if (!stats) return fail_file(opened.name, stats.error());
   found.stats = *stats;
   found.full = fullness_of(opened.filter.info(), *stats);
-  if (found.exact) found.stats.target_fpr = found.stats.fpr_now = 0;  // about what is asked here
+  if (found.exact) found.stats.target_fpr = found.stats.fpr_now = 0;  // about these probes
   seen_keys seen;
-  if (auto done = ask_keys(given, opened, *hash, seen, found); !done) return failed(done.error());
-  auto done = found.generated ? ask_generated(given, opened, *hash, seen, found)
-                              : query_absent(given, opened, *hash, seen, found);
+  if (auto done = look_up_keys(opts, opened, *hash, seen, found); !done) return failed(done.error());
+  auto done = found.generated ? look_up_generated(opts, opened, *hash, seen, found)
+                              : query_absent(opts, opened, *hash, seen, found);
   if (!done) return failed(done.error());
   const double each_side = (1.0 - findings::confidence) / 2.0;
   found.low = binomial::lower_bound(found.hits, found.probes, each_side);

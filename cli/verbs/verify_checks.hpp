@@ -1,6 +1,6 @@
-// cli/verbs/verify_checks.hpp: what `bloomery verify` finds out; verb_verify.cpp tells it.
+// cli/verbs/verify_checks.hpp: what `bloomery verify` finds out; verify.cpp prints it.
 //
-// Keys and probes are asked for on all threads; what is found does not depend on their number.
+// Keys and probes are looked up on all threads; the result does not depend on their number.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct findings {
   std::uint64_t hits = 0;
   std::uint64_t not_absent = 0;  // of --absent, left out because they are keys
   bool generated = true;         // the probes, or they came from --absent
-  double low = 0;                // the true rate lies between, with the stated confidence
+  double low = 0;                // the true FPR is between these, with the stated confidence
   double high = 1;
   double lost_low = 0;  // of missing keys, the same
   double lost_high = 1;
@@ -42,19 +42,19 @@ struct findings {
   }
   // Some kinds may, from their first removal on.
   [[nodiscard]] bool may_lose() const { return stats.loss && stats.loss->removals != 0; }
-  [[nodiscard]] double lost_rate() const {
+  [[nodiscard]] double loss_rate() const {
     return keys == 0 ? 0.0 : static_cast<double>(missing) / static_cast<double>(keys);
   }
   [[nodiscard]] bool keys_hold() const {
     return missing == 0 || (may_lose() && !(lost_low > tolerance * stats.loss->target_rate));
   }
-  // What the rate is held against: what was promised, or where nobody knows that, what the fill makes of it.
-  [[nodiscard]] double rate_wanted() const { return stats.target_known ? stats.target_fpr : stats.fpr_now; }
-  [[nodiscard]] bool rate_holds() const { return exact ? hits == 0 : !(low > tolerance * rate_wanted()); }
-  [[nodiscard]] bool holds() const { return keys_hold() && rate_holds(); }
+  // What the FPR is compared with: the promised one, or if unknown, the one expected from the fill.
+  [[nodiscard]] double fpr_wanted() const { return stats.target_known ? stats.target_fpr : stats.fpr_now; }
+  [[nodiscard]] bool fpr_holds() const { return exact ? hits == 0 : !(low > tolerance * fpr_wanted()); }
+  [[nodiscard]] bool holds() const { return keys_hold() && fpr_holds(); }
 };
 
-outcome<findings> examine(const options& given, const opened_filter& opened);
+outcome<findings> examine(const options& opts, const opened_filter& opened);
 
 // What to change, one sentence each; empty when there is nothing.
 std::vector<std::string> advice_on(const findings& found, const opened_filter& opened);

@@ -47,7 +47,7 @@ class Adversity : public tool_box {
 
 TEST_F(Adversity, AMissingFilterIsSaid) { expect_bad_filter("cannot open: No such file or directory"); }
 
-TEST_F(Adversity, AFolderGivenAsAFilterIsSaid) {
+TEST_F(Adversity, AFolderInPlaceOfAFilterIsReported) {
   std::filesystem::create_directory(path("bad"));
   expect_bad_filter("is a directory: give a file");
 }

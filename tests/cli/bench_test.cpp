@@ -52,7 +52,7 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
   }
 }
 
-// Kinds that take any number of keys are still far from what they promise for all of them; those that are built at once may
+// Kinds that take any number of keys are still far from what they promise for all of them; static ones may
 // have rates that are far apart.
 bool may_be_far_below(const std::string& kind) {
   return any_type(bloomery::kind_list{}, [&](auto tag) {
@@ -67,7 +67,7 @@ void expect_kind_row(const nlohmann::json& row) {
   for (const auto& ns : row["ns_per_key"]) EXPECT_GT(ns.get<double>(), 0.0) << row;
   EXPECT_NEAR(row["bits_per_key"].get<double>(), row["memory_bytes"].get<double>() * 8 / 2000, 1e-9);
   EXPECT_EQ(row["broken"], false) << row;
-  if (row["fpr"] == 0.0) {
+  if (row["target_fpr"] == 0.0) {
     EXPECT_EQ(row["hash"], "identity") << row;
     EXPECT_EQ(row["false_positives"], 0) << row;
     return;
@@ -82,13 +82,13 @@ void expect_kind_row(const nlohmann::json& row) {
 void expect_hash_row(const nlohmann::json& row) {
   if (row["hash"] == "identity") {
     EXPECT_TRUE(row["ns_per_16_byte_key"].is_null());
-    EXPECT_TRUE(row["rates"].empty());
+    EXPECT_TRUE(row["measurements"].empty());
     return;
   }
   EXPECT_GT(row["ns_per_16_byte_key"].get<double>(), 0.0) << row;
   EXPECT_TRUE(row["build_refuses"].is_null()) << row;
   std::set<std::string> cells;
-  for (const auto& cell : row["rates"]) {
+  for (const auto& cell : row["measurements"]) {
     cells.insert(cell["keys"].get<std::string>() + " in " + cell["kind"].get<std::string>());
     EXPECT_GE(cell["probes"], 40'000);
     EXPECT_GT(cell["fpr_measured"], 0.015) << row["hash"] << cell;
@@ -98,7 +98,7 @@ void expect_hash_row(const nlohmann::json& row) {
   EXPECT_EQ(cells.size(), 8U) << "four sets of keys in two kinds";
 }
 
-TEST_F(Bench, JsonHasTimesAndRatesOfEveryKindAndEveryHash) {
+TEST_F(Bench, JsonHasTimesAndFprsOfEveryKindAndEveryHash) {
   const auto report = json_of({"bench", "--json", "--quick", "-n", "2000", "-p", "2%"});
   std::vector<std::string> kinds;
   for (const auto& row : report["kinds"]) {
@@ -121,18 +121,18 @@ TEST_F(Bench, JsonHasTimesAndRatesOfEveryKindAndEveryHash) {
   }
 }
 
-TEST_F(Bench, NarrowsDownToOneKindHashSizeAndRate) {
+TEST_F(Bench, NarrowsDownToOneKindHashSizeAndFpr) {
   const auto report =
       json_of({"bench", "--json", "--quick", "--kind", "bloom", "--hash", "siphash13", "-n", "5k", "-p", "1/50"});
   ASSERT_EQ(report["kinds"].size(), 1U);
   EXPECT_EQ(report["kinds"][0]["kind"], "bloom");
   EXPECT_EQ(report["kinds"][0]["hash"], "siphash13");
   EXPECT_EQ(report["kinds"][0]["keys"], 5000);
-  EXPECT_EQ(report["kinds"][0]["fpr"], 0.02);
+  EXPECT_EQ(report["kinds"][0]["target_fpr"], 0.02);
   ASSERT_EQ(report["hashes"].size(), 1U);
   EXPECT_EQ(report["hashes"][0]["hash"], "siphash13");
-  ASSERT_EQ(report["hashes"][0]["rates"].size(), 4U);
-  for (const auto& cell : report["hashes"][0]["rates"]) EXPECT_EQ(cell["kind"], "bloom");
+  ASSERT_EQ(report["hashes"][0]["measurements"].size(), 4U);
+  for (const auto& cell : report["hashes"][0]["measurements"]) EXPECT_EQ(cell["kind"], "bloom");
   const auto integers = json_of({"bench", "--json", "--quick", "--hash", "identity", "-n", "1000"});
   ASSERT_EQ(integers["kinds"].size(), 1U);
   EXPECT_EQ(integers["kinds"][0]["kind"], "bitmap");
@@ -145,15 +145,15 @@ TEST_F(Bench, AHashWithTooFewBitsIsMarked) {
   const ran result = run(words);
   EXPECT_EQ(result.code, 0);
   EXPECT_GE(std::count(result.out.begin(), result.out.end(), '!'), 4) << result.out;
-  EXPECT_TRUE(contains(result.out, "\n!  broken promise: with 99.9 % confidence the rate is above 1.05 times"))
+  EXPECT_TRUE(contains(result.out, "\n!  target missed: with 99.9 % confidence the FPR is above 1.05 times"))
       << result.out;
   EXPECT_TRUE(contains(result.out, "so that build refuses: murmur3-x86-32\n")) << result.out;
 }
 
-TEST_F(Bench, RatesDoNotDependOnTheNumberOfThreads) {
+TEST_F(Bench, FprsDoNotDependOnTheNumberOfThreads) {
   const auto rates = [&](const std::string& jobs) {
     return json_of(
-        {"bench", "--json", "--quick", "--hash", "murmur64a", "-n", "500", "-j", jobs})["hashes"][0]["rates"];
+        {"bench", "--json", "--quick", "--hash", "murmur64a", "-n", "500", "-j", jobs})["hashes"][0]["measurements"];
   };
   const auto one = rates("1");
   ASSERT_EQ(one.size(), 8U);
@@ -180,7 +180,7 @@ TEST_F(Bench, ProgressIsShownOnRequestOnly) {
 
 TEST_F(Bench, WrongUsageIsRefused) {
   expect_error({"bench", "all"}, "bloomery: bench: takes no 'all'");
-  expect_error({"bench", "--json", "--plot"}, "bloomery: bench: --plot is for people and --json is not: give one");
+  expect_error({"bench", "--json", "--plot"}, "bloomery: bench: --plot and --json contradict each other: give one");
   expect_error({"bench", "--kind", "bitmap", "--hash", "xxh3"},
                "bloomery: bench: kind bitmap takes integer keys and hash identity, not xxh3");
   expect_error({"bench", "--kind", "bloom", "--hash", "identity"},
@@ -199,7 +199,7 @@ TEST_F(Bench, WrongUsageIsRefused) {
   }
 }
 
-TEST_F(Bench, ALayoutOfTheKindIsMeasuredWhereItIsAskedFor) {
+TEST_F(Bench, ALayoutOfTheKindIsMeasuredOnRequest) {
   const std::vector<std::string> quick = {"bench", "--json", "--quick", "--kind", "counting", "-n", "20k"};
   const auto with = [&](const std::string& layout) {
     std::vector<std::string> all = quick;
@@ -230,7 +230,7 @@ struct narrow_hash {
   }
 };
 
-TEST(BenchCases, AHashThatConfusesKeysBreaksThePromiseAndAGoodOneDoesNot) {
+TEST(BenchCases, AHashThatConfusesKeysMissesTheTargetFprAndAGoodOneDoesNot) {
   for (const bench::hard_key_set& keys : bench::hard_key_sets) {
     const auto source = std::make_shared<bench::sequence_keys>(keys, 5000, 40'000);
     const bench::case_size size{.keys = 5000, .fpr = 0.01};
@@ -263,7 +263,7 @@ void expect_finds_its_keys(bench::timed_case& each, const std::string& name) {
   }
 }
 
-TEST(BenchCases, PresentKeysAreFoundHoweverTheyAreAddedAndAskedFor) {
+TEST(BenchCases, PresentKeysAreFoundHoweverTheyAreAddedAndLookedUp) {
   const bench::case_size size{.keys = 50'000, .fpr = 1e-6};
   auto digests = bench::make_kind_case<bloomery::bloom>(size, bloomery::hasher());
   expect_finds_its_keys(*digests, "digests");
@@ -356,7 +356,7 @@ TEST(BenchCases, AddingIsSummedOverTheWholeFillAndSparedFromOutliers) {
   EXPECT_DOUBLE_EQ(bench::add_seconds_per_key({{5.0, 1.0, 1.0}}), 1.0) << "several fills of one chunk";
 }
 
-TEST(BenchCases, AMarkNeedsMoreThanTheToleranceBeyondDoubt) {
+TEST(BenchCases, AMarkNeedsMoreThanTheToleranceWithConfidence) {
   EXPECT_FALSE((bench::rate_count{.hits = 105, .asked = 10'000}).breaks(0.01));
   EXPECT_FALSE((bench::rate_count{.hits = 130, .asked = 10'000}).breaks(0.01)) << "may be chance";
   EXPECT_TRUE((bench::rate_count{.hits = 150, .asked = 10'000}).breaks(0.01));

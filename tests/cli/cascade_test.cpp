@@ -120,7 +120,7 @@ TEST_F(Cascade, VerifyProvesBothLists) {
   EXPECT_EQ(run({"verify", "c", "--keys", "out", "--absent", "in"}).code, 1);
 }
 
-TEST_F(Cascade, ARateBoundsTheAnswersToOtherKeys) {
+TEST_F(Cascade, AnFprBoundsTheAnswersToOtherKeys) {
   write("few", numbers(301, 400));
   for (const char* excluded : {"few", "out"}) {
     const std::string file = std::string("c-") + excluded;
@@ -150,7 +150,7 @@ TEST_F(Cascade, AKeyInBothListsIsNamedAndNothingIsWritten) {
 }
 
 // Of 3,000 keys and 297,000 others, digests of 32 bits have one in common at every fifth seed.
-TEST_F(Cascade, DifferentKeysWithOneDigestAreToldApartFromEqualOnes) {
+TEST_F(Cascade, DifferentKeysWithOneDigestAreDistinguishedFromEqualOnes) {
   write("in", numbers(1, 3000));
   write("out", numbers(3001, 300'000));
   std::string error;
@@ -172,7 +172,7 @@ TEST_F(Cascade, DifferentKeysWithOneDigestAreToldApartFromEqualOnes) {
       << error;
 }
 
-TEST_F(Cascade, InfoSaysWhatItIsExactAboutAndHowItCompares) {
+TEST_F(Cascade, InfoReportsWhatItIsExactAboutAndHowItCompares) {
   write("in", numbers(1, 4000));
   write("out", numbers(4001, 400'000));
   ASSERT_EQ(run(building("c", {"-q", "--exclude", "out", "in"})).code, 0);
@@ -192,7 +192,7 @@ TEST_F(Cascade, InfoSaysWhatItIsExactAboutAndHowItCompares) {
 
 TEST_F(Cascade, WhatDoesNotGoTogetherIsRefused) {
   expect_error({"build", "-o", "c", "--kind", "cascade", "in"},
-               "bloomery: build: kind cascade is built from keys to include and keys to exclude: give these with "
+               "bloomery: build: kind cascade is built from keys to include and keys to exclude: give the latter with "
                "--exclude FILE");
   expect_error({"build", "-o", "c", "--exclude", "out", "in"},
                "bloomery: build: kind blocked cannot exclude keys: leave --exclude out, or use --kind cascade");
@@ -224,7 +224,7 @@ TEST_F(Cascade, PlanKnowsItOnceItKnowsBothNumbers) {
   EXPECT_EQ(alone.code, 0);
   EXPECT_EQ(alone.out.find("Assuming"), std::string::npos) << alone.out;
   EXPECT_EQ(alone.out.find("headroom"), std::string::npos) << alone.out;
-  for (const char* part : {"100,000 keys, 9,900,000 to exclude", "built at once excludes", "least possible"}) {
+  for (const char* part : {"100,000 keys, 9,900,000 to exclude", "static excludes", "least possible"}) {
     EXPECT_NE(alone.out.find(part), std::string::npos) << part << "\n" << alone.out;
   }
   const auto row = json_of({"plan", "--json", "-n", "300", "--exclude-keys", "19700", "--kind", "cascade"})["kinds"][0];
@@ -238,7 +238,7 @@ TEST_F(Cascade, PlanKnowsItOnceItKnowsBothNumbers) {
   EXPECT_EQ(run({"plan", "-n", "100k", "--exclude-keys", "9.9M", "--mem", "10K", "--kind", "cascade"}).code, 1);
   expect_error(
       {"plan", "-n", "100k", "--kind", "cascade"},
-      "bloomery: plan: kind cascade is sized by two lists: give the number of keys that it shall not match with "
+      "bloomery: plan: kind cascade is sized by two lists: give the number of keys that it must not match with "
       "--exclude-keys N");
   expect_error({"plan", "-n", "100k", "--kind", "bloom", "--exclude-keys", "5"},
                "bloomery: plan: kind bloom cannot exclude keys: leave --exclude-keys out");

@@ -23,11 +23,10 @@ class ClosedStreams : public tool_box {
   }
 };
 
-constexpr const char* no_input =
-    "standard input: is closed: name a file, or give the input by < FILE or through a pipe";
-constexpr const char* no_output = "standard output: is closed: give the output a place by > FILE or a pipe";
+constexpr const char* no_input = "standard input: is closed: name a file, or redirect it with < FILE or a pipe";
+constexpr const char* no_output = "standard output: is closed: redirect it with > FILE or a pipe";
 
-TEST_F(ClosedStreams, EveryVerbThatReadsStandardInputSaysThatItIsClosed) {
+TEST_F(ClosedStreams, EveryVerbThatReadsStandardInputReportsThatItIsClosed) {
   const std::string filter = read("f");
   const std::string counting = read("c");
   for (const char* words : {"dedup",
@@ -71,7 +70,7 @@ TEST_F(ClosedStreams, VerbsThatDoNotReadStandardInputDoNotMissIt) {
   EXPECT_EQ(sh("$TOOL plan -n 10 <&-").code, 0);
 }
 
-TEST_F(ClosedStreams, EveryVerbThatPrintsSaysThatStandardOutputIsClosed) {
+TEST_F(ClosedStreams, EveryVerbThatPrintsReportsThatStandardOutputIsClosed) {
   for (const char* words :
        {"dedup", "dedup --counts", "dedup --approx", "dedup --state state", "dedup --json", "build -q -o -", "count c",
         "query f", "query -c f", "query --json f", "verify f --keys keys --probes 10", "info f", "plan -n 10", "kinds",

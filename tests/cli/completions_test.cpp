@@ -193,7 +193,7 @@ TEST_F(Completions, OfferNothingWhereNothingCanBeGuessed) {
                  {"bloomery xyzzy see", {}}});
 }
 
-TEST_F(Completions, CompleteAValueBehindAnEqualsSign) {
+TEST_F(Completions, CompleteAValueAfterAnEqualsSign) {
   const words lines = {"bloomery build --kind=bloo", "bloomery build --kind="};
   const auto bash = offers("bash", lines);
   EXPECT_EQ(bash[0], words({"bloom"}));

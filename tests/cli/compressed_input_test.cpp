@@ -128,7 +128,7 @@ TEST_F(CompressedInput, DamagedXzIsAnErrorAndNoFileIsWritten) {
   write("padding.xz", xz + std::string(3, '\0'));
   for (const std::string name : {"wrong.xz", "more.xz", "padding.xz"}) {
     expect_error({"build", "-o", "f", name},
-                 "bloomery: " + name + ": its xz data is damaged, or has other bytes behind it: copy it again");
+                 "bloomery: " + name + ": its xz data is damaged, or has other bytes after it: copy it again");
   }
   for (const std::string name : {"cut.xz", "tail.xz", "second.xz"}) {
     expect_error({"build", "-o", "f", name}, "bloomery: " + name + ": its xz data is cut short: copy it again");
@@ -187,7 +187,7 @@ TEST_F(RefusedInput, EachIsNamedWithWhatToDo) {
       EXPECT_EQ(result.out, "");
       EXPECT_EQ(lines_in(result.err), 1U) << result.err;
       EXPECT_TRUE(contains(result.err, ": " + each.what)) << result.err;
-      EXPECT_TRUE(contains(result.err, ", or --no-decompress to read its bytes as they are\n")) << result.err;
+      EXPECT_TRUE(contains(result.err, ", or --no-decompress to read its bytes unchanged\n")) << result.err;
     }
   }
   EXPECT_FALSE(exists("new"));
@@ -229,7 +229,7 @@ TEST_F(RefusedInput, OurOwnFilesAreNamedByEveryVerbThatReadsKeys) {
   ASSERT_EQ(run({"dedup", "--state", "state"}, "a\n").code, 0);
   const std::string rest =
       "not a list of keys: give the keys that it was built from, or --no-decompress to read its "
-      "bytes as they are";
+      "bytes unchanged";
   const std::vector<std::vector<std::string>> verbs = {
       {"build", "-o", "new"},
       {"build", "-o", "new", "-n", "10"},
@@ -257,7 +257,7 @@ TEST_F(RefusedInput, OurOwnFilesAreNamedByEveryVerbThatReadsKeys) {
   expect_error({"query", "c", "s.00-of-02"}, "bloomery: s.00-of-02: is a filter of Bloomery, " + rest);
   expect_error({"query", "c", "state"},
                "bloomery: state: is a state of 'bloomery dedup', not a list of keys: give the lines themselves, or "
-               "--no-decompress to read its bytes as they are");
+               "--no-decompress to read its bytes unchanged");
   EXPECT_FALSE(exists("new"));
 }
 

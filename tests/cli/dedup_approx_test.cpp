@@ -17,7 +17,7 @@ double least_printed(double count, double p) { return count * (1 - p) - 5 * std:
 
 class DedupApprox : public tool_box {};
 
-TEST_F(DedupApprox, BeyondNItGrowsAndKeepsItsFpr) {
+TEST_F(DedupApprox, AboveNItGrowsAndKeepsItsFpr) {
   write("in", numbers(1, 100000));
   const std::vector<std::pair<std::string, double>> rates = {{"1%", 0.01}, {"1/1000", 0.001}, {"20%", 0.2}};
   for (const std::string keys : {"1", "1000", "70000"}) {
@@ -45,7 +45,7 @@ TEST_F(DedupApprox, JsonReportsTheFprThatIsDelivered) {
   EXPECT_FALSE(json_of({"dedup", "--json"}, "a\n").contains("fpr_now"));
 }
 
-TEST_F(DedupApprox, RepeatedLinesBeyondNKeepTheirFprToo) {
+TEST_F(DedupApprox, RepeatedLinesAboveNKeepTheirFprToo) {
   write("in", numbers(1, 50000) + numbers(1, 50000));
   const ran result = sh("cat in | \"$TOOL\" dedup --approx -n 1000 --repeated");
   EXPECT_EQ(result.code, 0) << result.err;
@@ -126,7 +126,7 @@ TEST_F(DedupApprox, MemoryIsACeilingAndNeverRaisesTheFpr) {
             least_printed(100000, 0.01));
 }
 
-TEST(SeenFilter, KeysBeyondACountedNumberAreAProblem) {
+TEST(SeenFilter, KeysAboveACountedNumberAreAProblem) {
   const hasher hash;
   auto seen = seen_filter::make({.hash = hash, .fpr = 0.0001, .first_capacity = 100, .grows = false});
   ASSERT_TRUE(seen) << seen.error().text;
@@ -139,10 +139,10 @@ TEST(SeenFilter, KeysBeyondACountedNumberAreAProblem) {
   const auto added = seen->add(keys, digests, fresh);
   ASSERT_FALSE(added);
   EXPECT_EQ(added.error().text,
-            "the input has more lines than it had when they were counted: something changes it: try again");
+            "the input has more lines than it had when they were counted: another process changes it: try again");
 }
 
-TEST(SeenFilter, GrowsInTheMiddleOfABatchAndForgetsNothing) {
+TEST(SeenFilter, GrowsInTheMiddleOfABatchAndLosesNothing) {
   const hasher hash;
   auto seen = seen_filter::make({.hash = hash, .fpr = 0.01, .first_capacity = 10});
   ASSERT_TRUE(seen) << seen.error().text;

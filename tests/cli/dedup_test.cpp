@@ -59,7 +59,7 @@ TEST_F(Dedup, ConfirmsSuspectsOfAHashThatCollides) {
   EXPECT_EQ(result.out, lines);
 }
 
-TEST_F(Dedup, TakesKeysAsTheOptionsSayAndPrintsWholeLines) {
+TEST_F(Dedup, TakesKeysAsTheOptionsSelectThemAndPrintsCompleteLines) {
   EXPECT_EQ(run({"dedup", "-f", "2", "-d", ","}, "1,x\n2,y\n3,x\n").out, "1,x\n2,y\n");
   EXPECT_EQ(run({"dedup", "-f", "1,2", "-d", ","}, "ab,c\na,bc\nab,c\n").out, "ab,c\na,bc\n");
   EXPECT_EQ(run({"dedup", "--csv", "-f", "1"}, "\"x\ny\",1\n\"x\ny\",2\nz,3\n").out, "\"x\ny\",1\nz,3\n");
@@ -185,7 +185,7 @@ TEST_F(Dedup, ApproxPrintsNothingTwiceAndLosesFewLines) {
   EXPECT_GT(lines_in(run({"dedup", "--approx", "--repeated", "in"}).out), 200000U * 98 / 100);
 }
 
-TEST_F(Dedup, ApproxGrowsFromAPipeAndKeepsItsRate) {
+TEST_F(Dedup, ApproxGrowsFromAPipeAndKeepsItsFpr) {
   // Three filters.
   const ran result =
       sh("awk 'BEGIN { for (i = 0; i < 4000000; i++) print i }' | \"$TOOL\" dedup --approx -p 1% | wc -l");
@@ -204,7 +204,7 @@ TEST_F(Dedup, ApproxStateIsAnOrdinaryFilter) {
   EXPECT_GT(lines_in(more.out), 4900U);
 }
 
-TEST_F(Dedup, JsonSaysHowManyAndPrintsNoLines) {
+TEST_F(Dedup, JsonReportsHowManyAndPrintsNoLines) {
   const auto found = json_of({"dedup", "--json"}, "a\nb\na\n");
   EXPECT_EQ(found["lines"], 3);
   EXPECT_EQ(found["different"], 2);
@@ -224,9 +224,8 @@ TEST_F(Dedup, RefusesWhatContradictsItself) {
       {"dedup", "-n", "1000"},
       "bloomery: dedup: -n is the size of a filter and dedup needs none: give --approx as well, or leave -n out");
   expect_error({"dedup", "--mem", "1M"}, "bloomery: dedup: --mem: dedup needs 33,554,432 bytes (32.0 MiB) at least");
-  expect_error(
-      {"dedup", "--approx", "--state", "s"},
-      "bloomery: dedup: --approx --state: give -n, the number of different lines that the state will hold one day");
+  expect_error({"dedup", "--approx", "--state", "s"},
+               "bloomery: dedup: --approx --state: give -n, the number of different lines that the state will hold");
   expect_error({"dedup", "missing"}, "bloomery: missing: cannot open: No such file or directory");
   expect_error(
       {"dedup", "-T", "nowhere"},

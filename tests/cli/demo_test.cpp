@@ -34,16 +34,16 @@ json quick_figures() {
   return json::parse(result.out, nullptr, false);
 }
 
-TEST(Demo, MissesNothingAndKeepsTheRate) {
+TEST(Demo, MissesNothingAndKeepsTheFpr) {
   const json figures = quick_figures();
   EXPECT_EQ(figures["false_negatives"], 0);
-  EXPECT_EQ(figures["present"]["asked"], 100'000);
+  EXPECT_EQ(figures["present"]["queries"], 100'000);
   EXPECT_EQ(figures["present"]["yes"], 100'000);
   EXPECT_EQ(figures["file"]["present"]["yes"], 100'000);
   EXPECT_EQ(figures["file"]["mapped"], true);
-  EXPECT_EQ(figures["promises_kept"], true);
-  EXPECT_GT(figures["measured_fpr"], 0.8 * 0.01);
-  EXPECT_LT(figures["measured_fpr"], 1.2 * 0.01);
+  EXPECT_EQ(figures["holds"], true);
+  EXPECT_GT(figures["fpr_measured"], 0.8 * 0.01);
+  EXPECT_LT(figures["fpr_measured"], 1.2 * 0.01);
 }
 
 TEST(Demo, ItsFiguresAreTheLibrarys) {
@@ -52,27 +52,27 @@ TEST(Demo, ItsFiguresAreTheLibrarys) {
   ASSERT_TRUE(plan);
   EXPECT_EQ(figures["keys"], 100'000);
   EXPECT_EQ(figures["memory_bytes"], plan->memory_bytes);
-  EXPECT_EQ(figures["hashes"], plan->hashes);
+  EXPECT_EQ(figures["hash_functions"], plan->hashes);
   const auto yes = figures["absent"]["yes"].get<std::uint64_t>();
-  const auto asked = figures["absent"]["asked"].get<std::uint64_t>();
-  EXPECT_DOUBLE_EQ(figures["measured_fpr_interval_99"][0].get<double>(), binomial::lower_bound(yes, asked, 0.005));
-  EXPECT_DOUBLE_EQ(figures["measured_fpr_interval_99"][1].get<double>(), binomial::upper_bound(yes, asked, 0.005));
+  const auto asked = figures["absent"]["queries"].get<std::uint64_t>();
+  EXPECT_DOUBLE_EQ(figures["fpr_measured_interval_99"][0].get<double>(), binomial::lower_bound(yes, asked, 0.005));
+  EXPECT_DOUBLE_EQ(figures["fpr_measured_interval_99"][1].get<double>(), binomial::upper_bound(yes, asked, 0.005));
 }
 
-TEST(Demo, TheRateFollowsTheExpectedCurveBelowAndBeyondTheCapacity) {
+TEST(Demo, TheFprFollowsTheExpectedCurveBelowAndAboveTheCapacity) {
   const json curve = quick_figures()["curve"];
   ASSERT_EQ(curve.size(), 6U);
   for (std::size_t i = 0; i < curve.size(); ++i) {
     EXPECT_EQ(curve[i]["keys"], (i + 1) * 25'000);
     const double expected = curve[i]["expected_fpr"].get<double>();
-    const auto asked = curve[i]["asked"].get<std::uint64_t>();
+    const auto asked = curve[i]["queries"].get<std::uint64_t>();
     const auto yes =
-        static_cast<std::uint64_t>(curve[i]["measured_fpr"].get<double>() * static_cast<double>(asked) + 0.5);
+        static_cast<std::uint64_t>(curve[i]["fpr_measured"].get<double>() * static_cast<double>(asked) + 0.5);
     // One filter's own rate scatters by some 3 % around the mean that is expected.
     EXPECT_GT(binomial::upper_bound(yes, asked, 1e-6), expected * 0.95) << i;
     EXPECT_LT(binomial::lower_bound(yes, asked, 1e-6), expected * 1.05) << i;
   }
-  EXPECT_GT(curve[5]["measured_fpr"], 0.03);
+  EXPECT_GT(curve[5]["fpr_measured"], 0.03);
 }
 
 TEST(Demo, TheSameKeysAreMadeUpEveryTime) {
@@ -98,18 +98,18 @@ TEST(Demo, NOverridesQuickAndTheSetIsScaled) {
   ASSERT_EQ(result.code, 0) << result.err;
   const json figures = json::parse(result.out, nullptr, false);
   EXPECT_EQ(figures["keys"], 1'100'000);
-  EXPECT_EQ(figures["present"]["asked"], 1'000'000);
+  EXPECT_EQ(figures["present"]["queries"], 1'000'000);
   EXPECT_EQ(figures["set"]["keys"], 1'000'000);
   const double scaled = figures["set"]["scaled_bytes"].get<double>() / figures["set"]["resident_bytes"].get<double>();
   EXPECT_NEAR(scaled, 1.1, 1e-6);
 }
 
-TEST(Demo, TellsItsStoryInAsciiWhenPiped) {
+TEST(Demo, PrintsItsStepsInAsciiWhenPiped) {
   const ran result = run_tool({"demo", "--quick"}, {"LC_ALL=C.UTF-8", "TERM=xterm"});
   EXPECT_EQ(result.code, 0);
   EXPECT_EQ(result.err, "");
   EXPECT_TRUE(is_ascii(result.out));
-  for (const char* part : {"\n1. Build\n", "\n2. Ask\n", "        0 missed", "): kept\n", "\n3. Memory\n",
+  for (const char* part : {"\n1. Build\n", "\n2. Query\n", "        0 missed", "): kept\n", "\n3. Memory\n",
                            "unordered_set<string>", "\n4. The fill\n", "\n5. The file\n", "\n6. Too many keys\n",
                            "* expected   # measured", "Both promises kept", "Try next"}) {
     EXPECT_TRUE(contains(result.out, part)) << part;
@@ -123,12 +123,12 @@ TEST(Demo, DrawsWithMoreThanAsciiOnATerminalThatHasIt) {
   EXPECT_TRUE(contains(result.out, "\u25a0 measured"));
 }
 
-TEST(Demo, ShowsProgressWhenToldToAndNotInAPipe) {
+TEST(Demo, ShowsProgressOnRequestAndNotInAPipe) {
   EXPECT_TRUE(contains(run_tool({"demo", "--quick", "--progress"}).err, "building: "));
   EXPECT_EQ(run_tool({"demo", "--quick"}).err, "");
 }
 
-TEST(Demo, LeavesNoFileBehind) {
+TEST(Demo, LeavesNoFile) {
   const folder place;
   EXPECT_EQ(run_tool({"demo", "--quick"}, {"TMPDIR=" + place.path()}).code, 0);
   EXPECT_TRUE(std::filesystem::is_empty(place.path()));

@@ -57,7 +57,7 @@ TEST_F(EveryFault, OfANameIsOneLineAndTheOldFiles) {
   }
 }
 
-TEST_F(EveryFault, OfAFolderThatIsNotSyncedSaysThatTheFileIsInPlace) {
+TEST_F(EveryFault, OfAFolderThatIsNotSyncedReportsThatTheFileIsInPlace) {
   for (const writer& of : writers()) {
     if (!is_typical(of)) continue;
     const usual_run& without = usual(of.command);
@@ -74,7 +74,7 @@ TEST_F(EveryFault, OfAFolderThatIsNotSyncedSaysThatTheFileIsInPlace) {
 }
 
 // A report that cannot be made comes after the file.
-TEST_F(EveryFault, OfAReportSaysThatTheFileIsInPlace) {
+TEST_F(EveryFault, OfAReportNamesTheFileThatIsInPlace) {
   for (const char* command : {"build --json -o f keys", "merge --json -o f a b", "add --json a more",
                               "remove --json --u64 set gone", "convert --json a -o f --to text"}) {
     prepare();
@@ -106,7 +106,7 @@ TEST_F(EveryFault, OfMemoryInsideABitmapIsOneLineAndTheOldFiles) {
   }
 }
 
-TEST_F(EveryFault, OfMemoryWhileTheReportIsMadeSaysThatTheFileIsInPlace) {
+TEST_F(EveryFault, OfMemoryWhileTheReportIsMadeReportsThatTheFileIsInPlace) {
   const std::string command = "merge --json -o f a b";
   const usual_run& without = usual(command);
   constexpr int report = 20;  // so many allocations at least

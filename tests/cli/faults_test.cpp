@@ -167,7 +167,7 @@ TEST_F(Faults, EvenKillLeavesTheOldFileAndAtMostOneHiddenTemporaryOne) {
   }
 }
 
-TEST_F(Faults, AFileBeyondTheLimitOfTheShellIsAnError) {
+TEST_F(Faults, AFileAboveTheLimitOfTheShellIsAnError) {
   const auto there = names();
   const ran result = sh("ulimit -f 8; exec \"$TOOL\" build -q -n 1M -o f keys");
   EXPECT_EQ(result.err, "bloomery: f: cannot write: File too large\n");

@@ -46,7 +46,7 @@ TEST(Hashes, MeasuresEveryKeySizeThatAHashTakes) {
   }
 }
 
-TEST(Hashes, SaysWithFiguresWhyNotMessageDigests) {
+TEST(Hashes, ExplainsWithFiguresWhyNotMessageDigests) {
   const json all = json::parse(run_tool({"hashes", "--quick", "--json"}).out, nullptr, false);
   ASSERT_EQ(all["not_used"].size(), 3U);
   const std::vector<std::pair<std::string, unsigned>> expected = {{"md5", 128}, {"sha1", 160}, {"sha256", 256}};

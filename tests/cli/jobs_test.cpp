@@ -100,7 +100,7 @@ TEST_F(Jobs, AnswersComeInTheOrderOfTheInput) {
   EXPECT_TRUE(absent == same_for_all("cat input | $TOOL query --u64 -v -j $J f > out"));
 }
 
-TEST_F(Jobs, AnErrorComesBehindTheAnswersBeforeItWithItsLine) {
+TEST_F(Jobs, AnErrorComesAfterTheAnswersBeforeItWithItsLine) {
   build("f", numbers(1, 100), {"--u64"});
   const std::string before = numbers(1, 150'000);
   write("first", before);

@@ -54,7 +54,7 @@ class KeyChunks : public tool_box {
       for (std::size_t i = 0; i < stream.size(); ++i) {
         append(out, stream.records()[i]);
         const std::string_view key = stream.keys()[i];
-        EXPECT_EQ(stream.narrow()[i], bloomery::hasher{}.digest(key.data(), key.size()));
+        EXPECT_EQ(stream.digests64()[i], bloomery::hasher{}.digest(key.data(), key.size()));
       }
     }
   }
@@ -164,7 +164,7 @@ TEST_F(KeyChunks, StreamsEndCleanlyWhereverTheyAreLeft) {
       const auto chunk = stream.take();  // kept, not given back
       ASSERT_TRUE(chunk);
       ASSERT_NE(*chunk, nullptr);
-      EXPECT_EQ((*chunk)->wide.size(), (*chunk)->size());
+      EXPECT_EQ((*chunk)->digests128.size(), (*chunk)->size());
     }
   }
 }

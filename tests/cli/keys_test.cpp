@@ -233,7 +233,7 @@ TEST_F(KeyInput, DamagedPackedInputIsAnErrorAndNoFileIsWritten) {
   expect_error({"build", "-o", "f", "cut.zst"}, "bloomery: cut.zst: its zstd data is cut short: copy it again");
   expect_error({"build", "-o", "f", "tail.zst"}, "bloomery: tail.zst: its zstd data is cut short: copy it again");
   expect_error({"build", "-o", "f", "more.gz"},
-               "bloomery: more.gz: has other bytes behind its gzip data: is it two files in one?");
+               "bloomery: more.gz: has other bytes after its gzip data: is it two files in one?");
   EXPECT_FALSE(exists("f"));
 }
 

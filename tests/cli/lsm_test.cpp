@@ -62,7 +62,7 @@ TEST_F(Lsm, NoShiftOfMemoryBetweenTwoLevelsLowersTheReads) {
   expect_no_better_share<bloomery::blocked>(125'000'000);
 }
 
-TEST_F(Lsm, TheRatesOfBloomFiltersAreProportionalToTheKeys) {
+TEST_F(Lsm, TheFprsOfBloomFiltersAreProportionalToTheKeys) {
   const lsm_answer answer = allot(question_for<bloomery::bloom>(125'000'000));
   const lsm_level& last = answer.levels.back();
   for (const lsm_level& level : answer.levels) {
@@ -119,7 +119,7 @@ TEST_F(Lsm, PrintsALevelALineAndTheReadsAgainstTheSameBitsForAll) {
   EXPECT_NEAR(printed["uniform"]["false_reads_per_absent_key"].get<double>(), uniform, 1e-12);
   EXPECT_LT(reads, uniform);
   std::array<char, 64> expected{};
-  std::snprintf(expected.data(), expected.size(), "\n%.4g levels are read in vain", reads);
+  std::snprintf(expected.data(), expected.size(), "\n%.4g levels are read per look-up", reads);
   EXPECT_TRUE(contains(text.out, expected.data())) << text.out;
   EXPECT_TRUE(contains(text.out, "\n    4                 10,000 ")) << text.out;
 }

@@ -32,14 +32,14 @@ TEST_F(Progress, CanBeSilencedOnATerminal) {
   EXPECT_EQ(on_terminal("-q", {}), "");
 }
 
-TEST_F(Progress, DoesNotAppearInAPipeUnlessAskedFor) {
+TEST_F(Progress, DoesNotAppearInAPipeUnlessRequested) {
   EXPECT_FALSE(contains(sh(slow_build("")).err, "reading:"));
   const std::string asked = sh(slow_build("--progress")).err;
   EXPECT_TRUE(contains(asked, "reading: 1 keys")) << asked;
   EXPECT_FALSE(contains(asked, "\r")) << "lines of their own";
 }
 
-TEST_F(Progress, ShowsShareRateAndTimeInTheCharactersOfTheLocale) {
+TEST_F(Progress, ShowsShareSpeedAndTimeInTheCharactersOfTheLocale) {
   write("keys", numbers(1, 400000));
   const std::string plain = sh("$TOOL build --progress -o f keys").err;
   EXPECT_TRUE(contains(plain, "reading: ")) << plain;

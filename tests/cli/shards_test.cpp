@@ -77,7 +77,7 @@ TEST_F(Shards, EveryKindComesInShards) {
   }
 }
 
-// The memory is that of all shards, also of those that are built at once.
+// The memory is that of all shards, also of static kinds.
 TEST_F(Shards, MemoryIsSharedOut) {
   write("keys", numbers(1, 50000));
   for (const char* kind : {"blocked", "fuse", "ribbon"}) {
@@ -88,14 +88,14 @@ TEST_F(Shards, MemoryIsSharedOut) {
   }
 }
 
-TEST_F(Shards, InfoSaysWhatRemovalsCostTheWhole) {
+TEST_F(Shards, InfoReportsWhatRemovalsCostTheSet) {
   build_set("f", numbers(1, 4000), {"--kind", "dual", "-n", "4000"});
   ASSERT_EQ(run({"remove", "-q", "f"}, numbers(1, 200)).code, 0);
   const auto loss = json_of({"info", "--json", "f"})["loss"];
   EXPECT_EQ(loss["removals"], 200);
   EXPECT_GE(loss["added_keys"].get<std::uint64_t>(), 3900U);
-  EXPECT_GT(loss["now"].get<double>(), 0.0);
-  EXPECT_LE(loss["now"].get<double>(), loss["promised"].get<double>());
+  EXPECT_GT(loss["loss_now"].get<double>(), 0.0);
+  EXPECT_LE(loss["loss_now"].get<double>(), loss["target_loss"].get<double>());
 }
 
 TEST_F(Shards, InfoShowsTheWholeAndTheNumberOfShards) {
@@ -104,7 +104,7 @@ TEST_F(Shards, InfoShowsTheWholeAndTheNumberOfShards) {
   EXPECT_EQ(shown.code, 0) << shown.err;
   EXPECT_TRUE(contains(shown.out, "\n  set            4 shards: f.00-of-04 to f.03-of-04\n")) << shown.out;
   EXPECT_TRUE(contains(shown.out, " in each shard\n")) << shown.out;
-  EXPECT_TRUE(contains(shown.out, "parts of the arrays, shard by shard, ")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "sections of the arrays, shard by shard, ")) << shown.out;
   const auto object = json_of({"info", "--json", "f"});
   EXPECT_EQ(object["shards"], 4);
   ASSERT_EQ(object["each_shard"].size(), 4U);
@@ -122,12 +122,12 @@ TEST_F(Shards, InfoShowsTheWholeAndTheNumberOfShards) {
   EXPECT_TRUE(contains(run({"info", "fused"}).out, " in a shard\n")) << "parts of different sizes";
 }
 
-TEST_F(Shards, AShardAloneIsDescribedAndNotAsked) {
+TEST_F(Shards, AShardAloneIsDescribedAndNotQueried) {
   build_set("f", numbers(1, 1000));
   const ran shown = run({"info", "f.02-of-04"});
   EXPECT_EQ(shown.code, 0) << shown.err;
-  EXPECT_TRUE(contains(shown.out,
-                       "\n  shard          02-of-04: a part of the filter f; what follows is about this part alone\n"))
+  EXPECT_TRUE(contains(
+      shown.out, "\n  shard          02-of-04: one shard of the filter f; the following is about this shard alone\n"))
       << shown.out;
   const auto object = json_of({"info", "--json", "f.02-of-04"});
   EXPECT_EQ(object["shard"], (nlohmann::json{{"index", 2}, {"of", 4}}));

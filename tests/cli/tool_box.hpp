@@ -78,15 +78,6 @@ class tool_box : public ::testing::Test {
     ASSERT_EQ(result.err, "");
   }
 
-  // The same with more keys than the filter is made for.
-  void build_overfull(const std::string& name, std::string_view input, std::vector<std::string> more = {}) const {
-    std::vector<std::string> words = {"build", "-q", "-o", name};
-    words.insert(words.end(), more.begin(), more.end());
-    const ran result = run(words, input);
-    ASSERT_EQ(result.code, 0) << result.err;
-    ASSERT_TRUE(contains(result.err, "read into a filter made for")) << result.err;
-  }
-
   static std::string shell_quoted(const std::string& word) {
     std::string out = "'";
     for (const char c : word) out.append(c == '\'' ? "'\\''" : std::string(1, c));

@@ -1,4 +1,4 @@
-// Kinds that are built at once, from all of their keys, in the tool.
+// Static kinds, built from the complete key set, in the tool.
 #include <bloomery/kinds.hpp>
 
 #include "cli/tool_box.hpp"
@@ -7,7 +7,7 @@ namespace {
 
 using namespace bloomery_test;
 
-class BuiltAtOnce : public tool_box {
+class StaticKinds : public tool_box {
  protected:
   // Calls f with the name of each such kind.
   template <class F>
@@ -27,7 +27,7 @@ class BuiltAtOnce : public tool_box {
   }
 };
 
-TEST_F(BuiltAtOnce, BuildsFromFilesAndPipesWithoutANumberAndSaysWhatItMade) {
+TEST_F(StaticKinds, BuildsFromFilesAndPipesWithoutANumberAndReportsWhatItMade) {
   for_each_kind([&](const std::string& kind) {
     write("keys", numbers(1, 3000) + numbers(1, 1000));
     const auto made = json_of(building(kind, kind, {"--json", "-p", "1%", "keys"}));
@@ -45,14 +45,14 @@ TEST_F(BuiltAtOnce, BuildsFromFilesAndPipesWithoutANumberAndSaysWhatItMade) {
   });
 }
 
-TEST_F(BuiltAtOnce, BuildsFromNothing) {
+TEST_F(StaticKinds, BuildsFromNothing) {
   for_each_kind([&](const std::string& kind) {
     ASSERT_EQ(run(building(kind, kind, {"-q"}), "").code, 0) << kind;
     EXPECT_EQ(run({"query", kind}, numbers(1, 100)).out, "") << kind;
   });
 }
 
-TEST_F(BuiltAtOnce, WhatWouldChangeItIsRefusedAndTheFileStays) {
+TEST_F(StaticKinds, WhatWouldChangeItIsRefusedAndTheFileStays) {
   std::string able;
   bloomery::for_each_type(bloomery::kind_list{}, [&](auto tag) {
     using kind = typename decltype(tag)::type;
@@ -70,7 +70,7 @@ TEST_F(BuiltAtOnce, WhatWouldChangeItIsRefusedAndTheFileStays) {
   });
 }
 
-TEST_F(BuiltAtOnce, CopiesOfKeysTakeNoRoomInWhatMemAllows) {
+TEST_F(StaticKinds, CopiesOfKeysTakeNoRoomInWhatMemAllows) {
   std::string copies;
   for (int i = 0; i < 100; ++i) copies += numbers(1, 2000);
   write("once", numbers(1, 2000));
@@ -102,11 +102,10 @@ TEST_F(BuiltAtOnce, CopiesOfKeysTakeNoRoomInWhatMemAllows) {
   });
 }
 
-TEST_F(BuiltAtOnce, SizesThatCannotBeAreRefusedBeforeAnythingIsWritten) {
+TEST_F(StaticKinds, SizesThatCannotBeAreRefusedBeforeAnythingIsWritten) {
   for_each_kind([&](const std::string& kind) {
-    expect_error(
-        building(kind, kind, {"--headroom", "50%"}),
-        "bloomery: build: kind " + kind + " is built from all of its keys and takes no more: leave --headroom out");
+    expect_error(building(kind, kind, {"--headroom", "50%"}),
+                 "bloomery: build: kind " + kind + " is static and takes no keys later: leave --headroom out");
     EXPECT_EQ(run(building(kind, kind, {"--mem", "100", "-p", "0.001"}), numbers(1, 10000)).code, 2);
     EXPECT_EQ(run(building(kind, kind, {"--layout", "nonsense"}), numbers(1, 10)).code, 2);
     EXPECT_EQ(run(building(kind, kind, {"-p", "2"}), numbers(1, 10)).code, 2);

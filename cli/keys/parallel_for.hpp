@@ -1,6 +1,6 @@
-// cli/keys/share_out.hpp: independent pieces of work on several threads.
+// cli/keys/parallel_for.hpp: independent pieces of work on several threads.
 //
-//     share_out(count, jobs_of(given), [&](std::size_t piece, bool here) {
+//     parallel_for(count, jobs_of(opts), [&](std::size_t piece, bool here) {
 //       ...                                        // pieces are begun in order and end in any
 //       if (here) line.update(...);                // in the caller's own thread
 //     });
@@ -18,7 +18,7 @@ namespace bloomery::cli {
 
 // The caller's thread is one of `threads`. What a piece throws is thrown here once all threads have stopped.
 template <class Work>
-void share_out(std::size_t pieces, unsigned threads, const Work& work) {
+void parallel_for(std::size_t pieces, unsigned threads, const Work& work) {
   std::atomic<std::size_t> next = 0;
   std::mutex lock;
   std::exception_ptr thrown;
@@ -37,7 +37,7 @@ void share_out(std::size_t pieces, unsigned threads, const Work& work) {
   try {
     for (std::size_t i = 1; i < wanted; ++i) others.emplace_back(run, false);
   } catch (...) {
-    // The system gives no more threads, or no memory for one: those that there are do the work, and must be waited for.
+    // No more threads, or no memory for one: the existing ones do the work, and must be joined.
   }
   run(true);
   for (std::thread& other : others) other.join();
