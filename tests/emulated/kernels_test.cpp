@@ -14,8 +14,10 @@ TEST_P(EmulatedKernels, GiveTheBitsAndAnswersOfTheScalarCode) { EXPECT_EQ(kernel
 
 // Else the test above would compare the scalar code with itself.
 TEST_P(EmulatedKernels, AreNotTheScalarCode) {
-  EXPECT_NE(blocked_single<split32>::contains_of(GetParam()), blocked_single<split32>::contains_of(isa::scalar));
-  EXPECT_NE(blocked_single<split64>::insert_of(GetParam()), blocked_single<split64>::insert_of(isa::scalar));
+  EXPECT_NE(blocked_kernels<split32>::for_isa(GetParam()).contains,
+            blocked_kernels<split32>::for_isa(isa::scalar).contains);
+  EXPECT_NE(blocked_kernels<split64>::for_isa(GetParam()).insert,
+            blocked_kernels<split64>::for_isa(isa::scalar).insert);
 }
 
 INSTANTIATE_TEST_SUITE_P(Isa, EmulatedKernels, testing::Values(isa::sse2, isa::avx2, isa::avx512, isa::neon),

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <array>
-#include <bloomery/hash/vector/digest_batch.hpp>
+#include <bloomery/hash/key_digests.hpp>
 #include <bloomery/kernels/blocked/dispatch.hpp>
 #include <bloomery/kernels/cuckoo/dispatch.hpp>
 #include <bloomery/kernels/fuse/dispatch.hpp>
@@ -44,12 +44,13 @@ struct batch_answers {
   std::vector<std::uint64_t> mask;
   std::uint64_t changed = 0;
 
-  template <class Next>
-  batch_answers(Next&& next, std::size_t inserted, std::size_t asked, std::uint64_t blocks, unsigned hashes, isa level)
+  batch_answers(const digest_feed& next, std::size_t inserted, std::size_t asked, std::uint64_t blocks, unsigned hashes,
+                isa level)
       : words(blocks * Layout::words), mask((asked + 63) / 64, ~std::uint64_t{0}) {
     const blocked_view view{words.data(), blocks, hashes};
-    changed = blocked_insert_many<Layout>(words.data(), view, inserted, next, level);
-    blocked_contains_batch<Layout>(view, asked, next, mask.data(), level);
+    const auto& kernels = blocked_kernels<Layout>::for_isa(level);
+    changed = kernels.insert_batch(words.data(), view, inserted, next);
+    kernels.contains_batch(view, asked, next, mask.data());
   }
   bool operator==(const batch_answers&) const = default;
 };
@@ -64,7 +65,7 @@ std::string batch_difference(isa level, unsigned hashes) {
   for (const std::uint64_t blocks : {1ULL, 3ULL, 1000ULL}) {
     for (const std::size_t count : {0U, 1U, 3U, 4U, 63U, 64U, 65U, 127U, 128U, 1000U}) {
       const auto digests = random_digests(count + 70, 1);
-      const ready_digests next{digests.data()};
+      const digest_feed next(digests.data());
       const batch_answers<Layout> expected(next, count, digests.size(), blocks, hashes, isa::scalar);
       const batch_answers<Layout> found(next, count, digests.size(), blocks, hashes, level);
       if (!(found == expected)) {
@@ -78,8 +79,8 @@ std::string batch_difference(isa level, unsigned hashes) {
 
 template <class Layout>
 std::string single_difference(isa level, unsigned hashes) {
-  const auto contains = blocked_single<Layout>::contains_of(level);
-  const auto insert = blocked_single<Layout>::insert_of(level);
+  const auto contains = blocked_kernels<Layout>::for_isa(level).contains;
+  const auto insert = blocked_kernels<Layout>::for_isa(level).insert;
   std::vector<std::uint64_t> expected(100 * Layout::words);
   std::vector<std::uint64_t> found(100 * Layout::words);
   const blocked_view expected_view{expected.data(), 100, hashes};
@@ -102,16 +103,16 @@ std::string hashing_difference(isa level, const std::vector<Key>& keys) {
   const xxh3 hash{0x123456789abcdef0ULL};
   std::vector<std::uint64_t> digests;
   for (const Key& key : keys) digests.push_back(digest_of(hash, key));
-  digest_source<xxh3, Key> next{hash, keys};
-  const ready_digests given{digests.data()};
+  const key_digests<xxh3, Key> source{hash, keys};
+  const digest_feed next(source);
+  const digest_feed given(digests.data());
   const batch_answers<split64> expected(given, keys.size() / 2, keys.size(), 50, 7, isa::scalar);
   const batch_answers<split64> found(next, keys.size() / 2, keys.size(), 50, 7, level);
   return found == expected ? std::string() : description("batches with hashing", level, 64, 7);
 }
 
 // Digests in two lists, by limits that are among them, below all and above all; each list has room for all and no more.
-template <class Next>
-std::string split_difference(isa level, const Next& next, const std::vector<std::uint64_t>& digests) {
+inline std::string split_difference(isa level, const digest_feed& next, const std::vector<std::uint64_t>& digests) {
   for (const std::size_t count : {0U, 1U, 3U, 4U, 5U, 63U, 64U}) {
     for (const std::uint64_t limit : {digests[2], digests[0] - 1, std::uint64_t{0}, ~std::uint64_t{0}}) {
       std::array<std::vector<std::uint64_t>, 2> expected;
@@ -119,7 +120,7 @@ std::string split_difference(isa level, const Next& next, const std::vector<std:
       std::array<std::vector<std::uint64_t>, 2> found{std::vector<std::uint64_t>(count),
                                                       std::vector<std::uint64_t>(count)};
       digest_lists ends{found[0].data(), found[1].data()};
-      split_digests(next, 7, count, limit, ends, level);
+      split_kernels::for_isa(level).split(next, 7, count, limit, ends);
       found[0].resize(static_cast<std::size_t>(ends.low - found[0].data()));
       found[1].resize(static_cast<std::size_t>(ends.high - found[1].data()));
       if (found != expected) return description("lists of digests", level, 64, 0) + ", " + std::to_string(count);
@@ -129,11 +130,12 @@ std::string split_difference(isa level, const Next& next, const std::vector<std:
 }
 inline std::string split_difference(isa level) {
   const auto keys = random_digests(80, 3);
-  std::string difference = split_difference(level, ready_digests{keys.data()}, keys);
+  std::string difference = split_difference(level, digest_feed(keys.data()), keys);
   const aes2 hash{5};
   std::vector<std::uint64_t> digests;
   for (const std::uint64_t key : keys) digests.push_back(digest_of(hash, key));
-  if (difference.empty()) difference = split_difference(level, digest_source<aes2, std::uint64_t>{hash, keys}, digests);
+  const key_digests<aes2, std::uint64_t> source{hash, keys};
+  if (difference.empty()) difference = split_difference(level, digest_feed(source), digests);
   return difference;
 }
 
@@ -148,8 +150,8 @@ inline std::string window_difference(isa level, unsigned hashes, unsigned slots)
   std::mt19937_64 random(hashes);
   const std::uint32_t modulus = 60 * slots;
   std::uint32_t generation = window_lanes;
-  const auto& one = window_functions::of(isa::scalar);
-  const auto& other = window_functions::of(level);
+  const auto& one = window_kernels::for_isa(isa::scalar);
+  const auto& other = window_kernels::for_isa(level);
   bool same = true;
   for (int round = 0; same && round < 100; ++round) {
     generation = (generation + static_cast<std::uint32_t>(random() % 4)) % modulus;
@@ -165,12 +167,12 @@ inline std::string window_difference(isa level, unsigned hashes, unsigned slots)
     for (auto& digest : digests) digest = random() % 2 == 0 ? mix64(random() % 500) : digest;
     std::vector<std::uint64_t> expected_mask((digests.size() + 63) / 64);
     std::vector<std::uint64_t> mask(expected_mask.size(), ~std::uint64_t{0});
-    const ready_digests given{digests.data()};
-    one.ask(scalar_view, digests.size(), digest_feed(given), expected_mask.data());
-    other.ask(found_view, digests.size(), digest_feed(given), mask.data());
+    const digest_feed given(digests.data());
+    one.contains_batch(scalar_view, digests.size(), given, expected_mask.data());
+    other.contains_batch(found_view, digests.size(), given, mask.data());
     same &= mask == expected_mask;
     for (std::size_t i = 0; i < digests.size(); ++i) {
-      same &= other.ask_one(found_view, digests[i]) == ((expected_mask[i / 64] >> (i % 64) & 1U) != 0);
+      same &= other.contains(found_view, digests[i]) == ((expected_mask[i / 64] >> (i % 64) & 1U) != 0);
     }
   }
   return same ? std::string() : description("lines of the window filter", level, 32, hashes);
@@ -187,10 +189,11 @@ std::string cuckoo_difference(isa level, unsigned slot_bits, unsigned slots) {
   for (const std::uint64_t digest : random_digests(333, slots)) digests.push_back(digest);
   std::vector<std::uint64_t> expected((digests.size() + 63) / 64);
   std::vector<std::uint64_t> mask(expected.size(), ~std::uint64_t{0});
-  const ready_digests given{digests.data()};
+  const digest_feed given(digests.data());
   const cuckoo_table<std::uint64_t, Form, Whole>& asked = table;
-  cuckoo_contains_batch_with(isa::scalar, asked, digests.size(), digest_feed(given), expected.data());
-  cuckoo_contains_batch_with(level, asked, digests.size(), digest_feed(given), mask.data());
+  using kernels = cuckoo_kernels<std::uint64_t, Form, Whole>;
+  kernels::for_isa(isa::scalar).contains_batch(asked, digests.size(), given, expected.data());
+  kernels::for_isa(level).contains_batch(asked, digests.size(), given, mask.data());
   return mask == expected ? std::string() : description("slots of the cuckoo filter", level, slot_bits, slots);
 }
 
@@ -216,16 +219,16 @@ inline std::string ribbon_difference(isa level, unsigned columns, bool wide) {
     const auto digests = random_digests(1000, 3);
     std::vector<std::uint64_t> expected((digests.size() + 63) / 64);
     std::vector<std::uint64_t> mask(expected.size(), ~std::uint64_t{0});
-    const ready_digests given{digests.data()};
+    const digest_feed given(digests.data());
     const unsigned widest = columns + (wide ? 1U : 0U);
-    const auto scalar = ribbon_functions::of(isa::scalar, widest);
-    const auto other = ribbon_functions::of(level, widest);
-    scalar.many(view, digests.size(), digest_feed(given), expected.data());
-    other.many(view, digests.size(), digest_feed(given), mask.data());
+    const auto& scalar = ribbon_kernels::for_isa(isa::scalar, widest);
+    const auto& other = ribbon_kernels::for_isa(level, widest);
+    scalar.contains_batch(view, digests.size(), given, expected.data());
+    other.contains_batch(view, digests.size(), given, mask.data());
     bool same = mask == expected;
     for (std::size_t i = 0; i < digests.size(); ++i) {
       const bool answer = (expected[i / 64] >> (i % 64) & 1U) != 0;
-      same &= scalar.one(view, digests[i]) == answer && other.one(view, digests[i]) == answer;
+      same &= scalar.contains(view, digests[i]) == answer && other.contains(view, digests[i]) == answer;
     }
     // Equations that are as random, and some slots without one.
     auto coefficients = random_digests(blocks * ribbon_width, columns + 1);
@@ -236,9 +239,8 @@ inline std::string ribbon_difference(isa level, unsigned columns, bool wide) {
     }
     std::vector<std::uint64_t> solved(blocks * (columns + 1));
     std::vector<std::uint64_t> found(solved.size());
-    ribbon_solve_with(isa::scalar, coefficients.data(), fingerprints.data(), blocks, columns, first_wide,
-                      solved.data());
-    ribbon_solve_with(level, coefficients.data(), fingerprints.data(), blocks, columns, first_wide, found.data());
+    scalar.solve(coefficients.data(), fingerprints.data(), blocks, columns, first_wide, solved.data());
+    other.solve(coefficients.data(), fingerprints.data(), blocks, columns, first_wide, found.data());
     if (!same || found != solved) return description("columns of the ribbon filter", level, columns, wide ? 1 : 0);
   }
   return {};
@@ -261,8 +263,8 @@ std::string fuse_difference(isa level, unsigned segment_bits, unsigned shard_bit
   for (const std::size_t count : {1U, 63U, 64U, 65U, 1000U}) {
     const auto digests = random_digests(count, shard_bits);
     std::vector<std::uint64_t> mask((count + 63) / 64, ~std::uint64_t{0});
-    const ready_digests given{digests.data()};
-    fuse_contains_batch_with(level, table, count, digest_feed(given), mask.data());
+    const digest_feed given(digests.data());
+    fuse_kernels<Cell, Wise>::for_isa(level).contains_batch(table, count, given, mask.data());
     for (std::size_t i = 0; i < count; ++i) {
       same &= table.contains(digests[i]) == ((mask[i / 64] >> (i % 64) & 1U) != 0);
     }
@@ -271,8 +273,8 @@ std::string fuse_difference(isa level, unsigned segment_bits, unsigned shard_bit
   fuse_group<Wise> expected;
   fuse_group<Wise> found;
   const auto digests = random_digests(fuse_group<Wise>::size, segment_bits);
-  fuse_find_with(isa::scalar, table.places, digests.data(), expected);
-  fuse_find_with(level, table.places, digests.data(), found);
+  fuse_kernels<Cell, Wise>::for_isa(isa::scalar).find(table.places, digests.data(), expected);
+  fuse_kernels<Cell, Wise>::for_isa(level).find(table.places, digests.data(), found);
   same &= expected.at == found.at && expected.y == found.y;
   return same ? std::string() : description("cells of the fuse filter", level, 8 * sizeof(Cell), Wise);
 }

@@ -26,7 +26,7 @@ TEST(BlockedKernels, EveryInstructionSetGivesTheSameBitsAndAnswers) {
 TEST(BlockedKernels, BatchesAnswerAsTheScalarCodeDoesForSingleKeys) {
   const auto digests = random_digests(1000, 4);
   for (unsigned hashes = 1; hashes <= 16; ++hashes) {
-    const batch_answers<split64> batch(ready_digests{digests.data()}, 500, 1000, 100, hashes, isa::scalar);
+    const batch_answers<split64> batch(digest_feed(digests.data()), 500, 1000, 100, hashes, isa::scalar);
     for (std::size_t i = 0; i < digests.size(); ++i) {
       ASSERT_EQ((batch.mask[i / 64] >> (i % 64)) & 1U,
                 blocked_contains<split64>({batch.words.data(), 100, hashes}, digests[i]) ? 1U : 0U);
@@ -52,8 +52,8 @@ TEST(BlockedKernels, MaskBitsPastTheLastAnswerAreZero) {
   const auto queries = random_digests(70, 3);
   for (const isa level : runnable()) {
     std::vector<std::uint64_t> mask(2, ~std::uint64_t{0});
-    blocked_contains_batch<split64>({words.data(), 1, 8}, queries.size(), ready_digests{queries.data()}, mask.data(),
-                                    level);
+    blocked_kernels<split64>::for_isa(level).contains_batch({words.data(), 1, 8}, queries.size(),
+                                                            digest_feed(queries.data()), mask.data());
     EXPECT_EQ(mask[0], ~std::uint64_t{0});
     EXPECT_EQ(mask[1], 63U);
   }
@@ -128,7 +128,7 @@ TEST(BatchHashing, TextOfEachLengthGivesTheDigestOfTheLibrary) {
     const auto keys = keys_of_length(size, size, 8);
     for (const std::uint64_t seed : {std::uint64_t{0}, ~std::uint64_t{0}}) {
       const xxh3 hash{seed};
-      const digest_source<xxh3, std::string> source{hash, keys};
+      const key_digests<xxh3, std::string> source{hash, keys};
       std::array<std::uint64_t, 8> digests{};
       ASSERT_EQ(source(0, keys.size(), digests.data()), digests.data());
       for (std::size_t i = 0; i < keys.size(); ++i) {
