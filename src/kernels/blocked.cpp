@@ -130,31 +130,48 @@ std::uint64_t insert_batch(std::uint64_t* words, const blocked_view& view, std::
 template <class Layout>
 const blocked_kernels<Layout>& blocked_kernels<Layout>::for_isa(isa level) noexcept {
 #ifdef BLOOMERY_X86
-  static constexpr blocked_kernels with_avx512{avx512::blocked_contains_one<Layout>, avx512::blocked_insert_one<Layout>,
-                                               avx512::contains_batch<Layout>, avx512::insert_batch<Layout>};
-  static constexpr blocked_kernels with_avx2{avx2::blocked_contains_one<Layout>, avx2::blocked_insert_one<Layout>,
-                                             avx2::contains_batch<Layout>, avx2::insert_batch<Layout>};
-  static constexpr blocked_kernels with_sse2{sse2::blocked_contains_one<Layout>, sse2::blocked_insert_one<Layout>,
-                                             sse2::contains_batch<Layout>, sse2::insert_batch<Layout>};
+  static constexpr blocked_kernels with_avx512{avx512::blocked_contains_one<Layout>,
+                                               avx512::blocked_insert_one<Layout>};
+  static constexpr blocked_kernels with_avx2{avx2::blocked_contains_one<Layout>, avx2::blocked_insert_one<Layout>};
+  static constexpr blocked_kernels with_sse2{sse2::blocked_contains_one<Layout>, sse2::blocked_insert_one<Layout>};
   if (level == isa::avx512) return with_avx512;
   if (level == isa::avx2) return with_avx2;
   if (level == isa::sse2) return with_sse2;
 #endif
 #ifdef BLOOMERY_NEON
-  static constexpr blocked_kernels with_neon{neon::blocked_contains_one<Layout>, neon::blocked_insert_one<Layout>,
-                                             neon::contains_batch<Layout>, neon::insert_batch<Layout>};
+  static constexpr blocked_kernels with_neon{neon::blocked_contains_one<Layout>, neon::blocked_insert_one<Layout>};
   if (level == isa::neon) return with_neon;
 #endif
   static_cast<void>(level);
-  static constexpr blocked_kernels plain{blocked_contains<Layout>, blocked_insert<Layout>,
-                                         portable::blocked_contains_batch<Layout>,
-                                         portable::blocked_insert_batch<Layout>};
+  static constexpr blocked_kernels plain{blocked_contains<Layout>, blocked_insert<Layout>};
+  return plain;
+}
+
+template <class Layout>
+const blocked_batch_kernels<Layout>& blocked_batch_kernels<Layout>::for_isa(isa level) noexcept {
+#ifdef BLOOMERY_X86
+  static constexpr blocked_batch_kernels with_avx512{avx512::contains_batch<Layout>, avx512::insert_batch<Layout>};
+  static constexpr blocked_batch_kernels with_avx2{avx2::contains_batch<Layout>, avx2::insert_batch<Layout>};
+  static constexpr blocked_batch_kernels with_sse2{sse2::contains_batch<Layout>, sse2::insert_batch<Layout>};
+  if (level == isa::avx512) return with_avx512;
+  if (level == isa::avx2) return with_avx2;
+  if (level == isa::sse2) return with_sse2;
+#endif
+#ifdef BLOOMERY_NEON
+  static constexpr blocked_batch_kernels with_neon{neon::contains_batch<Layout>, neon::insert_batch<Layout>};
+  if (level == isa::neon) return with_neon;
+#endif
+  static_cast<void>(level);
+  static constexpr blocked_batch_kernels plain{portable::blocked_contains_batch<Layout>,
+                                               portable::blocked_insert_batch<Layout>};
   return plain;
 }
 
 #ifndef BLOOMERY_HEADER_ONLY
 template struct blocked_kernels<split32>;
 template struct blocked_kernels<split64>;
+template struct blocked_batch_kernels<split32>;
+template struct blocked_batch_kernels<split64>;
 #endif
 
 }  // namespace bloomery::inline BLOOMERY_ABI::kernels

@@ -54,10 +54,11 @@ BLOOMERY_BODY result<blocked> blocked::clone() const noexcept {
 }
 
 BLOOMERY_BODY std::uint64_t blocked::insert_uncounted(std::size_t count, const digest_feed& feed) noexcept {
-  return layout_ == block_layout::split64 ? active_kernels<kernels::blocked_kernels<kernels::split64>>().insert_batch(
-                                                store_.data(), kernel_view(), count, feed)
-                                          : active_kernels<kernels::blocked_kernels<kernels::split32>>().insert_batch(
-                                                store_.data(), kernel_view(), count, feed);
+  return layout_ == block_layout::split64
+             ? active_kernels<kernels::blocked_batch_kernels<kernels::split64>>().insert_batch(
+                   store_.data(), kernel_view(), count, feed)
+             : active_kernels<kernels::blocked_batch_kernels<kernels::split32>>().insert_batch(
+                   store_.data(), kernel_view(), count, feed);
 }
 
 BLOOMERY_BODY std::uint64_t blocked::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
@@ -69,11 +70,11 @@ BLOOMERY_BODY std::uint64_t blocked::insert_stream(std::size_t count, const dige
 BLOOMERY_BODY void blocked::may_contain_stream(std::size_t count, const digest_feed& feed,
                                                std::span<std::uint64_t> mask) const noexcept {
   if (layout_ == block_layout::split64) {
-    active_kernels<kernels::blocked_kernels<kernels::split64>>().contains_batch(kernel_view(), count, feed,
-                                                                                mask.data());
+    active_kernels<kernels::blocked_batch_kernels<kernels::split64>>().contains_batch(kernel_view(), count, feed,
+                                                                                      mask.data());
   } else {
-    active_kernels<kernels::blocked_kernels<kernels::split32>>().contains_batch(kernel_view(), count, feed,
-                                                                                mask.data());
+    active_kernels<kernels::blocked_batch_kernels<kernels::split32>>().contains_batch(kernel_view(), count, feed,
+                                                                                      mask.data());
   }
 }
 

@@ -52,8 +52,8 @@ TEST(BlockedKernels, MaskBitsPastTheLastAnswerAreZero) {
   const auto queries = random_digests(70, 3);
   for (const isa level : runnable()) {
     std::vector<std::uint64_t> mask(2, ~std::uint64_t{0});
-    blocked_kernels<split64>::for_isa(level).contains_batch({words.data(), 1, 8}, queries.size(),
-                                                            digest_feed(queries.data()), mask.data());
+    blocked_batch_kernels<split64>::for_isa(level).contains_batch({words.data(), 1, 8}, queries.size(),
+                                                                  digest_feed(queries.data()), mask.data());
     EXPECT_EQ(mask[0], ~std::uint64_t{0});
     EXPECT_EQ(mask[1], 63U);
   }

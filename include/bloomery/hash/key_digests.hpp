@@ -83,5 +83,5 @@ struct key_digests {
 }  // namespace bloomery::inline BLOOMERY_ABI
 
 #ifdef BLOOMERY_HEADER_ONLY
-#include <bloomery/src/hash/vector_hashes.cpp>
+#include <bloomery/hash/vector/digests4_avx2.hpp>
 #endif

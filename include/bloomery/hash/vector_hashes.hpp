@@ -7,18 +7,11 @@
 
 #include <bloomery/core/dispatch.hpp>
 #include <bloomery/hash/aes2.hpp>
+#include <bloomery/hash/byte_key.hpp>
 #include <bloomery/hash/mum.hpp>
 #include <bloomery/hash/xxh3.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
-
-// A key's bytes. Not a span: an array of spans is zeroed when it is made, which costs as much as hashing.
-struct byte_key {
-  const std::byte* first;
-  std::size_t count;
-  [[nodiscard]] const std::byte* data() const noexcept { return first; }
-  [[nodiscard]] std::size_t size() const noexcept { return count; }
-};
 
 struct vector_hashes {
   void (*xxh3_integers)(const xxh3&, const std::uint64_t* keys, std::size_t count, std::uint64_t* digests) noexcept;

@@ -55,10 +55,10 @@ struct in_shards final : filter_model {
   [[nodiscard]] bool is_mapped() const noexcept override {
     return std::any_of(parts.begin(), parts.end(), [](const any_filter& part) { return part.is_mapped(); });
   }
-  [[nodiscard]] stored_shape shape() const noexcept override;
+  [[nodiscard]] inline stored_shape shape() const noexcept override;
   [[nodiscard]] named_values describe() const noexcept override { return parts[0].describe(); }
-  [[nodiscard]] result<filter_stats> stats() const noexcept override;
-  [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override;
+  [[nodiscard]] inline result<filter_stats> stats() const noexcept override;
+  [[nodiscard]] inline result<std::span<const std::byte>> bytes() const noexcept override;
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept override { return insert_any(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override { return insert_any(digests); }
   result<void> may_contain(std::span<const std::uint64_t> digests,
@@ -68,8 +68,9 @@ struct in_shards final : filter_model {
   result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
     return query_any(digests, mask);
   }
-  result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override;
-  result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override;
+  inline result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override;
+  inline result<void> count(std::span<const std::uint64_t> digests,
+                            std::span<std::uint64_t> counts) const noexcept override;
   result<void> merge(const filter_model& other, merge_fpr rate) noexcept override {
     return combine(other, [rate](any_filter& into, const any_filter& from) { return into.merge(from, rate); });
   }
@@ -80,12 +81,12 @@ struct in_shards final : filter_model {
   [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t factor) const noexcept override {
     return copies([factor](const any_filter& part) { return part.fold(factor); });
   }
-  [[nodiscard]] std::uint64_t fold_units() const noexcept override;
+  [[nodiscard]] inline std::uint64_t fold_units() const noexcept override;
   [[nodiscard]] result<std::unique_ptr<filter_model>> clone() const noexcept override {
     return copies([](const any_filter& part) { return part.clone(); });
   }
-  result<void> clear() noexcept override;
-  [[nodiscard]] bool equals(const filter_model& other) const noexcept override;
+  inline result<void> clear() noexcept override;
+  [[nodiscard]] inline bool equals(const filter_model& other) const noexcept override;
   // Nobody asks: only filters in as many shards come together here.
   [[nodiscard]] const void* kind_object() const noexcept override { return nullptr; }
   [[nodiscard]] result<void> save(const char* path, const hash_spec& /*hash*/,

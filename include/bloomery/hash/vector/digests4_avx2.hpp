@@ -100,3 +100,7 @@ BLOOMERY_FOR_AVX2 auto with_source(const digest_feed& feed, const F& f) noexcept
 }  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx2
 
 #endif
+
+#ifdef BLOOMERY_HEADER_ONLY
+#include <bloomery/src/hash/vector_hashes.cpp>
+#endif

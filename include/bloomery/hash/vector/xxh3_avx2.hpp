@@ -8,7 +8,8 @@
 
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/vector_avx2.hpp>
-#include <bloomery/hash/vector_hashes.hpp>
+#include <bloomery/hash/byte_key.hpp>
+#include <bloomery/hash/xxh3.hpp>
 #include <span>
 
 #ifdef BLOOMERY_X86

@@ -20,19 +20,28 @@ template <class Layout>
 struct blocked_kernels {
   bool (*contains)(const blocked_view& view, std::uint64_t digest) noexcept;
   bool (*insert)(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept;
+
+  BLOOMERY_API static const blocked_kernels& for_isa(isa level) noexcept;
+};
+
+// Apart from those of single keys, so that a header-only program compiles what it calls.
+template <class Layout>
+struct blocked_batch_kernels {
   void (*contains_batch)(const blocked_view& view, std::size_t count, const digest_feed& feed,
                          std::uint64_t* mask) noexcept;
   // How many of the digests set a bit that was clear.
   std::uint64_t (*insert_batch)(std::uint64_t* words, const blocked_view& view, std::size_t count,
                                 const digest_feed& feed) noexcept;
 
-  BLOOMERY_API static const blocked_kernels& for_isa(isa level) noexcept;
+  BLOOMERY_API static const blocked_batch_kernels& for_isa(isa level) noexcept;
 };
 
 // Their bodies are in the library, for both layouts.
 #ifndef BLOOMERY_HEADER_ONLY
 extern template struct blocked_kernels<split32>;
 extern template struct blocked_kernels<split64>;
+extern template struct blocked_batch_kernels<split32>;
+extern template struct blocked_batch_kernels<split64>;
 #endif
 
 inline namespace BLOOMERY_TARGET_ABI {
