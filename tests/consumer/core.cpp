@@ -1,4 +1,4 @@
-// The core as an embedder uses it: one header, nothing to link.
+// The core as an embedder uses it: one header, one library.
 #include <bloomery/bloomery.hpp>
 #include <cstdio>
 
