@@ -23,7 +23,6 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double default_fpr = 0.01;
 constexpr std::string_view default_kind = "blocked";
 constexpr std::string_view compact_kind = "bloom";
 // What the speed of the usual kind may cost: this share more bits, and in small filters a page.

@@ -24,7 +24,6 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double bench_fpr = 0.01;
 constexpr bench::effort usual_effort{.add_keys = 3'000'000, .ask_chunks = 40, .probes = 1'000'000};
 constexpr bench::effort quick_effort{.add_keys = 200'000, .ask_chunks = 5, .probes = 100'000};
 // All hashes at this size take seconds; more only for the one that is named.
@@ -303,7 +302,7 @@ outcome<bench_request> bench_request::from(const options& opts) {
   if (!layout.empty() && out.kind == nullptr) return fail_usage("--layout belongs to a kind: give that with --kind");
   out.quick = opts.has(flag::quick);
   out.effort = out.quick ? quick_effort : usual_effort;
-  const double fpr = opts.real(flag::fpr).value_or(bench_fpr);
+  const double fpr = opts.real(flag::fpr).value_or(default_fpr);
   if (const auto keys = opts.count(flag::capacity)) {
     out.sizes = {{*keys, fpr}};
   } else if (out.quick) {
@@ -311,7 +310,7 @@ outcome<bench_request> bench_request::from(const options& opts) {
   } else {
     out.sizes = {{1'000, fpr}, {100'000, fpr}, {1'000'000, fpr}, {10'000'000, fpr}};
     // Without -p, a far lower FPR too, at one size.
-    if (!opts.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, bench_fpr / 100});
+    if (!opts.has(flag::fpr)) out.sizes.insert(out.sizes.end() - 1, {1'000'000, default_fpr / 100});
   }
   for (bench::case_size& each : out.sizes) each.layout = layout;
   constexpr std::uint64_t usual_keyed = 1'000'000;

@@ -19,7 +19,6 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double default_target_fpr = 0.01;
 // Any number of lines at a fixed FPR, in one file.
 constexpr std::string_view new_state_kind = "scalable";
 
@@ -65,7 +64,7 @@ outcome<void> begin_state(const options& opts, const std::string& path, const bu
   if (!request.keys()) {
     return fail_usage("--approx --state: give -n, the number of different lines that the state will hold");
   }
-  const filter_params params{.keys = *request.keys(), .fpr = opts.real(flag::fpr).value_or(default_target_fpr)};
+  const filter_params params{.keys = *request.keys(), .fpr = opts.real(flag::fpr).value_or(default_fpr)};
   auto filter = any_filter::make(new_state_kind, params, run.hash.spec());
   if (!filter) return fail_parameter(filter.error());
   auto seen = seen_filter::over(std::move(*filter), path, run.hash, ceiling_of(opts));
@@ -89,7 +88,7 @@ outcome<std::optional<std::uint64_t>> count_lines(const options& opts, const has
 
 outcome<void> begin_filters(const options& opts, const build_request& request, approx_run& run) {
   seen_settings settings{
-      .hash = run.hash, .fpr = opts.real(flag::fpr).value_or(default_target_fpr), .ceiling_bytes = ceiling_of(opts)};
+      .hash = run.hash, .fpr = opts.real(flag::fpr).value_or(default_fpr), .ceiling_bytes = ceiling_of(opts)};
   if (request.keys()) settings.first_capacity = *request.keys();
   if (run.seen) {  // that of a state
     if (run.seen->target_fpr() > 0) settings.fpr = run.seen->target_fpr();

@@ -19,7 +19,6 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double demo_fpr = 0.01;
 constexpr std::uint64_t max_queries = 1'000'000;
 constexpr std::uint64_t min_queries = 100'000;
 constexpr std::size_t batch = 4096;
@@ -145,7 +144,7 @@ demo_tour::demo_tour(const options& opts, std::uint64_t keys)
       digests_(batch),
       mask_(mask_words(batch)) {
   figures_.keys = keys;
-  figures_.target_fpr = demo_fpr;
+  figures_.target_fpr = default_fpr;
 }
 
 result<void> demo_tour::add_until(std::uint64_t until, progress& line) {
@@ -205,10 +204,10 @@ result<void> demo_tour::add_point() {
 }
 
 result<void> demo_tour::build() {
-  const auto plan = blocked::plan({.keys = figures_.keys, .fpr = demo_fpr});
+  const auto plan = blocked::plan({.keys = figures_.keys, .fpr = default_fpr});
   if (!plan) return fail(plan.error());
   figures_.plan = *plan;
-  auto made = any_filter::make(blocked::info.name, {.keys = figures_.keys, .fpr = demo_fpr}, hash_.spec());
+  auto made = any_filter::make(blocked::info.name, {.keys = figures_.keys, .fpr = default_fpr}, hash_.spec());
   if (!made) return fail(made.error());
   filter_.emplace(std::move(*made));
   figures_.filter_bytes = plan->memory_bytes;

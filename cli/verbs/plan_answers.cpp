@@ -13,7 +13,6 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr double usual_fpr = 0.01;
 constexpr std::uint64_t usual_keys = 1'000'000;
 constexpr std::string_view usual_kind = "blocked";
 
@@ -31,7 +30,7 @@ std::string over_memory(const plan_row& row, const plan_question& question) {
 constexpr double useless_fpr = 0.9;
 
 std::string over_fpr(const plan_row& row, const plan_question& question) {
-  const double wanted = question.fpr_ceiling ? *question.fpr_ceiling : usual_fpr;
+  const double wanted = question.fpr_ceiling ? *question.fpr_ceiling : default_fpr;
   std::string text = question.fpr_ceiling
                          ? fmt::format("gives {} and -p is {}", percent(row.plan->fpr), percent(wanted))
                          : fmt::format("is too small: it would match {} of absent keys; {} would be usual",
@@ -111,7 +110,7 @@ constexpr double low_fpr = 1e-9;
 std::string unusual_fpr_advice(const plan_question& question, const plan_row& row) {
   const double fpr = row.plan->fpr;
   if (fpr <= high_fpr && fpr >= low_fpr) return {};
-  const double better = fpr > high_fpr ? usual_fpr : low_fpr;
+  const double better = fpr > high_fpr ? default_fpr : low_fpr;
   const auto other = row.solve({.keys = row.plan->keys, .fpr = better}, question.layout);
   if (!other) return {};
   return fmt::format("An FPR of {} is {}: {} takes {} instead of {}.", percent(fpr),
@@ -304,9 +303,10 @@ outcome<plan_question> read_question(const options& opts) {
   } else if (request.keys && memory && !fpr) {
     request.memory_bytes = memory;
   } else {
-    request.fpr = fpr ? *fpr : usual_fpr;
+    request.fpr = fpr ? *fpr : default_fpr;
     if (!request.keys) request.memory_bytes = memory;
-    if (!fpr) question.assumed.push_back(fmt::format("Assuming a false-positive rate of {} (-p).", percent(usual_fpr)));
+    if (!fpr)
+      question.assumed.push_back(fmt::format("Assuming a false-positive rate of {} (-p).", percent(default_fpr)));
   }
   if (auto checked = sizing::check(request); !checked) return fail_parameter(checked.error());
   if (auto taken = take_excluded(opts, question); !taken) return failed(taken.error());

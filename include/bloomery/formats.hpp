@@ -86,13 +86,13 @@ class source_bytes {
 };
 
 // What a format is shown of a file.
-struct sight {
-  std::span<const std::byte> first{};         // at least sight_bytes of it, or all
+struct detection_input {
+  std::span<const std::byte> first{};         // at least detection_bytes of it, or all
   std::optional<std::uint64_t> size_bytes{};  // not known of a pipe
-  std::span<const std::byte> last{};          // the last_sight_bytes of it, or all; not known of a pipe
+  std::span<const std::byte> last{};          // the last_detection_bytes of it, or all; not known of a pipe
 };
-inline constexpr std::size_t sight_bytes = 4096;
-inline constexpr std::size_t last_sight_bytes = 64;
+inline constexpr std::size_t detection_bytes = 4096;
+inline constexpr std::size_t last_detection_bytes = 64;
 
 enum class confidence : std::uint8_t {
   no,         // it is none of ours
@@ -100,7 +100,7 @@ enum class confidence : std::uint8_t {
   fits,       // every size in the header fits the size of the file
   signature,  // it says so itself
 };
-struct sighting {
+struct detection {
   confidence sure = confidence::no;
   std::uint64_t limit_bytes = no_limit;  // how long such a file is, as far as its header says; more is not read
   std::uint64_t least_bytes = 0;         // how long it is at least: before it is unpacked, this is held against it
@@ -120,7 +120,7 @@ struct format {
 
   // The rest is empty for `native` and `text`, which any_filter reads and writes itself.
   const kind_info* kind = nullptr;  // what `make` makes
-  sighting (*look)(const sight& seen) noexcept = nullptr;
+  detection (*detect)(const detection_input& seen) noexcept = nullptr;
   result<any_filter> (*open)(source_bytes source, const format_options& options) noexcept = nullptr;
   // The hash that `make` will want, and the size that it will have: digest_bits among it.
   result<hash_spec> (*hash)(const format_options& options) noexcept = nullptr;
@@ -150,9 +150,9 @@ std::span<const format* const> list() noexcept;
 BLOOMERY_API const format* find(std::string_view name) noexcept;
 BLOOMERY_API result<const format*> find_or_fail(std::string_view name) noexcept;
 
-// What a file is, by its first bytes (sight_bytes of them, or all there are) and its size: one format, or an error that
+// What a file is, by its first bytes (detection_bytes of them, or all there are) and its size: one format, or an error that
 // says what it looks like, or which two it may be.
-BLOOMERY_API result<const format*> detect(const sight& seen) noexcept;
+BLOOMERY_API result<const format*> detect(const detection_input& seen) noexcept;
 
 struct open_options {
   std::string_view from{};  // the name of the format; empty: by content

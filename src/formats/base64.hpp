@@ -12,7 +12,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
 
-namespace base64_parts {
+namespace base64 {
 
 inline constexpr std::string_view standard = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 inline constexpr std::string_view url_safe = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
@@ -32,10 +32,10 @@ inline constexpr std::array<std::uint8_t, 256> values = [] {
 }();
 inline constexpr unsigned value_of(char c) noexcept { return values[static_cast<unsigned char>(c)]; }
 
-}  // namespace base64_parts
+}  // namespace base64
 
 inline bool is_base64(char c) noexcept {
-  using namespace base64_parts;
+  using namespace base64;
   return (value_of(c) & (not_standard | not_url_safe)) != (not_standard | not_url_safe);
 }
 
@@ -53,7 +53,7 @@ struct base64_text {
 // Decodes the first out.size() bytes, or all, of which there are base64_bytes(text). Characters of both alphabets in one
 // text, and bits behind the last byte that are not zero, are errors.
 inline base64_text decode_base64(std::string_view text, std::span<std::byte> out) noexcept {
-  using namespace base64_parts;
+  using namespace base64;
   unsigned marks = 0;
   std::size_t at = 0;
   std::size_t made = 0;
@@ -86,7 +86,7 @@ inline base64_text decode_base64(std::string_view text, std::span<std::byte> out
 class base64_writer {
  public:
   base64_writer(const byte_sink& to, bool standard) noexcept
-      : to_(to), alphabet_(standard ? base64_parts::standard : base64_parts::url_safe) {}
+      : to_(to), alphabet_(standard ? base64::standard : base64::url_safe) {}
 
   result<void> write(std::span<const std::byte> bytes) noexcept {
     for (const std::byte b : bytes) {

@@ -7,10 +7,9 @@
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace bits_and_blooms_parts {
+namespace bits_and_blooms {
 
 constexpr std::string_view name = "bits-and-blooms";
-constexpr double default_fpr = 0.01;
 
 constexpr std::uint64_t words_of(std::uint64_t bits) noexcept { return bits / 64 + (bits % 64 == 0 ? 0 : 1); }
 
@@ -29,7 +28,7 @@ struct carried : nothing_carried {
 struct rule {
   static constexpr kind_info info = foreign_kind(2, "Bloom filter of bits-and-blooms, two times MurmurHash3");
   using digest = digest256;
-  using carried = bits_and_blooms_parts::carried;
+  using carried = bits_and_blooms::carried;
   class probes {
    public:
     // The digest stays where it is for as long as this is used.
@@ -89,7 +88,7 @@ header read_header(std::span<const std::byte> bytes) noexcept {
           load_be<std::uint64_t>(bytes.data() + 16)};
 }
 
-sighting look_binary(const sight& seen) noexcept {
+detection look_binary(const detection_input& seen) noexcept {
   if (seen.first.size() < header_bytes) return {};
   const header h = read_header(seen.first);
   if (!check(h)) return {};
@@ -203,7 +202,7 @@ bool is_json(std::span<const std::byte> first) noexcept {
 }
 
 // An object that begins with one of the three members, and goes on as far as it is seen.
-sighting look_json(const sight& seen) noexcept {
+detection look_json(const detection_input& seen) noexcept {
   json_reader from(seen.first);
   from.read();
   return {from.has_begun() ? confidence::signature : confidence::no, no_limit};
@@ -251,7 +250,9 @@ result<void> save_json(const filter& self, const byte_sink& sink, bool standard)
 
 // ---- the format ----
 
-sighting look(const sight& seen) noexcept { return is_json(seen.first) ? look_json(seen) : look_binary(seen); }
+detection detect(const detection_input& seen) noexcept {
+  return is_json(seen.first) ? look_json(seen) : look_binary(seen);
+}
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {
   return is_json(source.bytes()) ? open_json(source) : open_binary(std::move(source));
@@ -310,22 +311,22 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return sink(self->bits());
 }
 
-}  // namespace bits_and_blooms_parts
+}  // namespace bits_and_blooms
 
 const format bits_and_blooms_format = {
-    .name = bits_and_blooms_parts::name,
+    .name = bits_and_blooms::name,
     .summary = "the Go package bits-and-blooms/bloom, binary and JSON",
     .writes = true,
     .merges = true,
     .options = "form",
-    .kind = &bits_and_blooms_parts::rule::info,
-    .look = bits_and_blooms_parts::look,
-    .open = bits_and_blooms_parts::open,
-    .hash = bits_and_blooms_parts::hash,
-    .plan = bits_and_blooms_parts::plan,
-    .make = bits_and_blooms_parts::make,
-    .holds = bits_and_blooms_parts::holds,
-    .save = bits_and_blooms_parts::save,
+    .kind = &bits_and_blooms::rule::info,
+    .detect = bits_and_blooms::detect,
+    .open = bits_and_blooms::open,
+    .hash = bits_and_blooms::hash,
+    .plan = bits_and_blooms::plan,
+    .make = bits_and_blooms::make,
+    .holds = bits_and_blooms::holds,
+    .save = bits_and_blooms::save,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

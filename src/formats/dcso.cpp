@@ -6,11 +6,10 @@
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace dcso_parts {
+namespace dcso {
 
 constexpr std::string_view name = "dcso";
 constexpr std::size_t header_bytes = 48;
-constexpr double default_fpr = 0.01;
 
 struct header {
   std::uint64_t flags = 1;  // the lowest byte is the version
@@ -82,7 +81,7 @@ struct carried {
 struct rule {
   static constexpr kind_info info = foreign_kind(1, "Bloom filter of DCSO's bloom, FNV-1 stepped modulo a prime");
   using digest = std::uint64_t;
-  using carried = dcso_parts::carried;
+  using carried = dcso::carried;
   class probes {
    public:
     probes(std::uint64_t of, const divisor& bits) noexcept : at_(reduced(unmix64(of))), bits_(&bits) {}
@@ -117,7 +116,7 @@ result<void> check(const header& h, std::optional<std::uint64_t> size_bytes) noe
 }
 
 // The version alone says little; that the sizes follow from n and p as the product computes them says all.
-sighting look(const sight& seen) noexcept {
+detection detect(const detection_input& seen) noexcept {
   if (seen.first.size() < header_bytes) return {};
   const header h = header::read(seen.first);
   if (!check(h, seen.size_bytes)) return {};
@@ -193,22 +192,22 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return sink(with.data.bytes());
 }
 
-}  // namespace dcso_parts
+}  // namespace dcso
 
 const format dcso_format = {
-    .name = dcso_parts::name,
+    .name = dcso::name,
     .summary = "the bloom command of DCSO and flor (.bloom)",
     .writes = true,
     .merges = true,
     .gzip = true,
-    .kind = &dcso_parts::rule::info,
-    .look = dcso_parts::look,
-    .open = dcso_parts::open,
-    .hash = dcso_parts::hash,
-    .plan = dcso_parts::plan,
-    .make = dcso_parts::make,
-    .holds = dcso_parts::holds,
-    .save = dcso_parts::save,
+    .kind = &dcso::rule::info,
+    .detect = dcso::detect,
+    .open = dcso::open,
+    .hash = dcso::hash,
+    .plan = dcso::plan,
+    .make = dcso::make,
+    .holds = dcso::holds,
+    .save = dcso::save,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -9,7 +9,7 @@
 namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace {
 
-sighting look_native(const sight& seen) noexcept {
+detection detect_native(const detection_input& seen) noexcept {
   const std::size_t magic = std::min(seen.first.size(), file_magic.size());
   if (magic == 0 || !bloomery::detail::starts_with(seen.first, file_magic.substr(0, magic))) return {};
   // What is wrong with it is for the loader to say; a stream is read no further than its header says.
@@ -17,23 +17,23 @@ sighting look_native(const sight& seen) noexcept {
   return {confidence::signature, header ? header->file_bytes() : no_limit};
 }
 
-sighting look_text(const sight& seen) noexcept {
+detection detect_text(const detection_input& seen) noexcept {
   return {is_text_form(seen.first) ? confidence::signature : confidence::no, no_limit};
 }
 
-sighting look_at(const format& form, const sight& seen) noexcept {
-  if (form.name == native_format.name) return look_native(seen);
-  if (form.name == text_format.name) return look_text(seen);
-  return form.look(seen);
+detection look_at(const format& form, const detection_input& seen) noexcept {
+  if (form.name == native_format.name) return detect_native(seen);
+  if (form.name == text_format.name) return detect_text(seen);
+  return form.detect(seen);
 }
 
 // What each format says of a file: of what is packed in it, where the format allows that.
-class looks {
+class detections {
  public:
-  looks(std::span<const format* const> list, const sight& seen) noexcept
+  detections(std::span<const format* const> list, const detection_input& seen) noexcept
       : list_(list.first(std::min(list.size(), most))) {
-    std::array<std::byte, sight_bytes> front{};
-    sight inside;
+    std::array<std::byte, detection_bytes> front{};
+    detection_input inside;
     if (is_gzip(seen.first)) {
       inside.first = std::span<const std::byte>(front).first(gunzip_front(seen.first, front));
       // All of a short file.
@@ -85,14 +85,14 @@ class looks {
   static_assert(every_format.size() <= most);
 
   std::span<const format* const> list_;
-  std::array<sighting, most> found_{};
+  std::array<detection, most> found_{};
   confidence best_ = confidence::no;
 };
 
 // What a file is by its end, where its beginning does not say. The filters of RocksDB end with five bytes: ff 00 k 00 00 of a
 // Bloom filter in lines of 64 bytes, fe, a seed and the number of blocks of a ribbon filter; before format version 5, k and the
 // number of lines, which is odd.
-std::string_view guess_by_end(const sight& seen) noexcept {
+std::string_view guess_by_end(const detection_input& seen) noexcept {
   constexpr std::string_view filter = " (a filter of RocksDB, which is none of the formats)";
   const bool all_seen = seen.size_bytes == seen.first.size();
   if (all_seen && std::all_of(seen.first.begin(), seen.first.end(), [](std::byte b) { return b == std::byte{0}; })) {
@@ -118,7 +118,7 @@ std::string_view guess_by_end(const sight& seen) noexcept {
 }
 
 // What the file looks like, and which formats it may be that take no signature.
-failure no_format(const sight& seen, const looks& all) noexcept {
+failure no_format(const detection_input& seen, const detections& all) noexcept {
   error_text what;
   what.append(bloomery::detail::not_a_filter(seen.first).value().text_view());
   const bool known = !bloomery::detail::guess_of(seen.first).empty();
@@ -153,11 +153,11 @@ result<void> check_front(const format& form, std::span<const std::byte> first) n
 // format and so much can be packed in so few bytes.
 result<file_bytes> unpacked(const format& form, std::span<const std::byte> packed, const load_options& how) noexcept {
   constexpr std::uint64_t most_behind_bytes = std::uint64_t{64} << 20U;  // behind what the header asks for
-  std::array<std::byte, sight_bytes> front{};
+  std::array<std::byte, detection_bytes> front{};
   const auto first = std::span<const std::byte>(front).first(gunzip_front(packed, front));
   if (first.size() > how.max_bytes) return bloomery::detail::over_limit(how.max_bytes);
   if (first.size() < front.size()) return gunzip(packed, first.size(), how.memory);
-  const sighting found = form.look({first, {}, {}});
+  const detection found = form.detect({first, {}, {}});
   if (found.sure == confidence::no) {
     if (auto usable = check_front(form, first); !usable) return fail(usable.error());
   }
@@ -187,16 +187,16 @@ const format* find(std::string_view name) noexcept {
   return nullptr;
 }
 
-result<const format*> detect_among(std::span<const format* const> list, const sight& seen) noexcept {
+result<const format*> detect_among(std::span<const format* const> list, const detection_input& seen) noexcept {
   if (seen.first.empty()) return fail(errc::empty_file, {}, {small_header_bytes});
-  const looks all(list, seen);
+  const detections all(list, seen);
   if (all.best() < confidence::fits) return no_format(seen, all);
   const format* found = all.only(all.best());
   if (found == nullptr) return fail(errc::several_formats, all.names(all.best()).view());
   return found;
 }
 
-result<const format*> detect(const sight& seen) noexcept { return detect_among(every_format, seen); }
+result<const format*> detect(const detection_input& seen) noexcept { return detect_among(every_format, seen); }
 
 result<void> packs(const format& form, std::uint32_t codec) noexcept {
   if (form.is_native() || codec == codec_none || (codec == codec_gzip && form.gzip)) return {};
@@ -218,11 +218,11 @@ namespace detail {
 
 result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept {
   if (first.empty()) return no_limit;
-  const sight seen{first, {}, {}};
+  const detection_input seen{first, {}, {}};
   if (!from.empty()) {
     const auto form = find_or_fail(from);
     if (!form) return fail(form.error());
-    const sighting found = look_at(**form, seen);
+    const detection found = look_at(**form, seen);
     if (found.sure != confidence::no && found.limit_bytes != no_limit) return found.limit_bytes;
     // What is none of this format is not read to its end, which it may not have.
     const bool packed = (*form)->gzip && is_gzip(first);
@@ -231,7 +231,7 @@ result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string
     }
     return no_limit;
   }
-  const looks all(every_format, seen);
+  const detections all(every_format, seen);
   // Without its size, a stream may still turn out to be what only fits.
   if (all.best() < confidence::fits) return no_format(seen, all);
   return all.limit_bytes(all.best());

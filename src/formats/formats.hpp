@@ -32,6 +32,6 @@ inline constexpr std::array every_format = {
 };
 
 // `detect` over another list than every_format, for tests.
-result<const format*> detect_among(std::span<const format* const> list, const sight& seen) noexcept;
+result<const format*> detect_among(std::span<const format* const> list, const detection_input& seen) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

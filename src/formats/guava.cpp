@@ -6,11 +6,11 @@
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace guava_parts {
+namespace guava {
 
 constexpr std::string_view name = "guava";
 constexpr std::size_t header_bytes = 6;
-constexpr double default_fpr = 0.03;  // of BloomFilter.create(funnel, n)
+constexpr double product_fpr = 0.03;  // of BloomFilter.create(funnel, n)
 constexpr unsigned most_hashes = 255;
 constexpr std::uint64_t most_words = 0x7fffffff;
 
@@ -50,7 +50,7 @@ struct carried : nothing_carried {
 struct rule_64 {
   static constexpr kind_info info = foreign_kind(4, "Bloom filter of Guava, strategy MURMUR128_MITZ_64");
   using digest = digest128;
-  using carried = guava_parts::carried<true>;
+  using carried = guava::carried<true>;
   class probes {
    public:
     probes(const digest128& of, const divisor& bits) noexcept : at_(of.low), step_(of.high), bits_(&bits) {}
@@ -73,7 +73,7 @@ struct rule_64 {
 struct rule_32 {
   static constexpr kind_info info = foreign_kind(3, "Bloom filter of Guava, strategy MURMUR128_MITZ_32");
   using digest = std::uint64_t;
-  using carried = guava_parts::carried<false>;
+  using carried = guava::carried<false>;
   class probes {
    public:
     probes(std::uint64_t of, const divisor& bits) noexcept
@@ -106,7 +106,7 @@ result<void> check(const header& h) noexcept {
 
 // A file of just the size that its header asks for. A longer one may be one, too: Guava reads from streams in which
 // anything may follow.
-sighting look(const sight& seen) noexcept {
+detection detect(const detection_input& seen) noexcept {
   if (seen.first.size() < header_bytes) return {};
   const header h = header::read(seen.first);
   if (!check(h) || (seen.size_bytes && *seen.size_bytes < h.file_bytes())) return {};
@@ -161,7 +161,7 @@ result<size> size_of(const keys_and_rate& asked, std::string_view k_rule) noexce
 result<size> size_of(const filter_params& params, std::string_view k_rule) noexcept {
   filter_params whole = params;
   if (whole.keys == 0U) whole.keys = 1;  // as Guava does
-  const auto asked = keys_and_rate_of(whole, default_fpr);
+  const auto asked = keys_and_rate_of(whole, product_fpr);
   if (!asked) return fail(asked.error());
   if (!params.bits && !params.bits_per_key && !params.memory_bytes) return size_of(*asked, k_rule);
   const auto keys = static_cast<double>(asked->keys);
@@ -222,22 +222,22 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return save_as(0, *filter_32::in(from), sink);
 }
 
-}  // namespace guava_parts
+}  // namespace guava
 
 const format guava_format = {
-    .name = guava_parts::name,
+    .name = guava::name,
     .summary = "BloomFilter.writeTo of Google's Guava (Java)",
     .writes = true,
     .merges = true,
     .options = "strategy k-rule",
-    .kind = &guava_parts::rule_64::info,
-    .look = guava_parts::look,
-    .open = guava_parts::open,
-    .hash = guava_parts::hash,
-    .plan = guava_parts::plan,
-    .make = guava_parts::make,
-    .holds = guava_parts::holds,
-    .save = guava_parts::save,
+    .kind = &guava::rule_64::info,
+    .detect = guava::detect,
+    .open = guava::open,
+    .hash = guava::hash,
+    .plan = guava::plan,
+    .make = guava::make,
+    .holds = guava::holds,
+    .save = guava::save,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

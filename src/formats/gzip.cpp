@@ -7,7 +7,7 @@
 #include <new>
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace gzip_parts {
+namespace gzip {
 
 constexpr int window_bits = 15 + 16;           // the largest window, with gzip's frame instead of zlib's
 constexpr int memory_level = 8;                // zlib's default
@@ -54,14 +54,14 @@ class unpacker {
   std::span<const std::byte> left_;
 };
 
-}  // namespace gzip_parts
+}  // namespace gzip
 
 bool is_gzip(std::span<const std::byte> bytes) noexcept {
   return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
 }
 
 std::size_t gunzip_front(std::span<const std::byte> packed, std::span<std::byte> out) noexcept {
-  return gzip_parts::unpacker(packed).read(out);
+  return gzip::unpacker(packed).read(out);
 }
 
 std::optional<std::uint64_t> gunzipped_bytes(std::span<const std::byte> packed, std::uint64_t least_bytes) noexcept {
@@ -82,7 +82,7 @@ result<file_bytes> gunzip(std::span<const std::byte> packed, std::uint64_t size_
                           const memory_hooks* memory) noexcept {
   auto buffer = aligned_buffer::make(size_bytes, "unpacking the filter", memory);
   if (!buffer) return fail(buffer.error());
-  gzip_parts::unpacker from(packed);
+  gzip::unpacker from(packed);
   file_bytes unpacked{std::move(*buffer), static_cast<std::size_t>(size_bytes)};
   const std::size_t made = from.read(unpacked.buffer.bytes().first(unpacked.size));
   // The end, with the checksum, shows when one more byte is asked for.
@@ -102,7 +102,7 @@ struct gzip_writer::state {
 gzip_writer::gzip_writer(const byte_sink& to, int level) noexcept : state_(new (std::nothrow) state(to)) {
   if (state_ == nullptr) return;
   const int wanted = level == 0 ? Z_DEFAULT_COMPRESSION : level;
-  state_->ready = deflateInit2(&state_->stream, wanted, Z_DEFLATED, gzip_parts::window_bits, gzip_parts::memory_level,
+  state_->ready = deflateInit2(&state_->stream, wanted, Z_DEFLATED, gzip::window_bits, gzip::memory_level,
                                Z_DEFAULT_STRATEGY) == Z_OK;
 }
 
@@ -116,7 +116,7 @@ result<void> gzip_writer::write(std::span<const std::byte> bytes, bool last) noe
   if (!state_->ready) return fail(errc::codec_failed, "zlib refused the level, or its memory");
   z_stream& stream = state_->stream;
   while (!bytes.empty() || last) {
-    const std::size_t step = bytes.size() < gzip_parts::step_bytes ? bytes.size() : gzip_parts::step_bytes;
+    const std::size_t step = bytes.size() < gzip::step_bytes ? bytes.size() : gzip::step_bytes;
     stream.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(bytes.data()));
     stream.avail_in = static_cast<uInt>(step);
     bytes = bytes.subspan(step);

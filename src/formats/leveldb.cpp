@@ -7,7 +7,7 @@
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace leveldb_parts {
+namespace leveldb_filter {
 
 constexpr std::string_view name = "leveldb";
 constexpr double default_bits_per_key = 10;  // what LevelDB's documentation advises
@@ -32,7 +32,7 @@ struct carried : nothing_carried {
 struct rule {
   static constexpr kind_info info = foreign_kind(7, "Bloom filter of LevelDB, policy leveldb.BuiltinBloomFilter2");
   using digest = std::uint64_t;
-  using carried = leveldb_parts::carried;
+  using carried = leveldb_filter::carried;
   class probes {
    public:
     probes(std::uint64_t of, const divisor& bits) noexcept : walk_(of), bits_(&bits) {}
@@ -49,7 +49,7 @@ using filter = foreign_bloom<rule>;
 
 // Any bytes can be one. All that speaks for it is a last byte that is a number of hash functions, behind eight bytes of
 // which not all are as those of plain text, whose last byte is such a number, too.
-sighting look(const sight& seen) noexcept {
+detection detect(const detection_input& seen) noexcept {
   if (!seen.size_bytes || *seen.size_bytes < 9 || seen.last.empty()) return {};
   const auto k = std::to_integer<unsigned>(seen.last.back());
   const bool text =
@@ -138,22 +138,22 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return sink(k);
 }
 
-}  // namespace leveldb_parts
+}  // namespace leveldb_filter
 
 const format leveldb_format = {
-    .name = leveldb_parts::name,
+    .name = leveldb_filter::name,
     .summary = "one filter of LevelDB's built-in policy; without a signature: needs --from",
     .writes = true,
     .merges = true,
     .by_end = true,
-    .kind = &leveldb_parts::rule::info,
-    .look = leveldb_parts::look,
-    .open = leveldb_parts::open,
-    .hash = leveldb_parts::hash,
-    .plan = leveldb_parts::plan,
-    .make = leveldb_parts::make,
-    .holds = leveldb_parts::holds,
-    .save = leveldb_parts::save,
+    .kind = &leveldb_filter::rule::info,
+    .detect = leveldb_filter::detect,
+    .open = leveldb_filter::open,
+    .hash = leveldb_filter::hash,
+    .plan = leveldb_filter::plan,
+    .make = leveldb_filter::make,
+    .holds = leveldb_filter::holds,
+    .save = leveldb_filter::save,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -9,7 +9,7 @@
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace leveldb_table_parts {
+namespace leveldb_table {
 
 constexpr std::string_view name = "leveldb-table";
 constexpr std::string_view filter_key = "filter.leveldb.BuiltinBloomFilter2";
@@ -320,7 +320,7 @@ result<filter_stats> table_filter::stats() const noexcept {
 }
 
 // Its end says that it is a table of LevelDB, or of a RocksDB that writes such.
-sighting look(const sight& seen) noexcept {
+detection detect(const detection_input& seen) noexcept {
   return {leveldb::ends_a_table(seen.last) ? confidence::signature : confidence::no, no_limit};
 }
 
@@ -347,17 +347,17 @@ result<hash_spec> hash(const format_options& /*options*/) noexcept { return leve
 
 bool holds(const any_filter& /*from*/) noexcept { return false; }
 
-}  // namespace leveldb_table_parts
+}  // namespace leveldb_table
 
 const format leveldb_table_format = {
-    .name = leveldb_table_parts::name,
+    .name = leveldb_table::name,
     .summary = "the filters in a table file of LevelDB (.ldb, .sst)",
     .by_end = true,
-    .kind = &leveldb_table_parts::table_filter::table_info,
-    .look = leveldb_table_parts::look,
-    .open = leveldb_table_parts::open,
-    .hash = leveldb_table_parts::hash,
-    .holds = leveldb_table_parts::holds,
+    .kind = &leveldb_table::table_filter::table_info,
+    .detect = leveldb_table::detect,
+    .open = leveldb_table::open,
+    .hash = leveldb_table::hash,
+    .holds = leveldb_table::holds,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

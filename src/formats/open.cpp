@@ -8,7 +8,7 @@ namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace detail {
 namespace {
 
-result<const format*> chosen(const sight& seen, const open_options& how) noexcept {
+result<const format*> chosen(const detection_input& seen, const open_options& how) noexcept {
   return how.from.empty() ? detect(seen) : find_or_fail(how.from);
 }
 
@@ -39,7 +39,7 @@ result<const format*> find_or_fail(std::string_view name) noexcept {
 
 result<opened> open_bytes(file_bytes bytes, const open_options& how) noexcept {
   const auto all = bytes.bytes();
-  const auto form = detail::chosen({all, all.size(), all.last(std::min(all.size(), last_sight_bytes))}, how);
+  const auto form = detail::chosen({all, all.size(), all.last(std::min(all.size(), last_detection_bytes))}, how);
   if (!form) return fail(form.error());
   if ((*form)->is_native()) return detail::open_native(**form, bytes.bytes(), how);
   return detail::open_foreign(**form, source_bytes(std::move(bytes)), how);
@@ -55,10 +55,10 @@ result<opened> open(const char* path, const open_options& how) noexcept {
     if (!read) return fail(read.error());
     return open_bytes(std::move(*read), how);
   }
-  std::array<std::byte, sight_bytes> first{};
+  std::array<std::byte, detection_bytes> first{};
   const auto seen = std::span(first).first(file->size_bytes() < first.size() ? file->size_bytes() : first.size());
   if (auto done = file->read_at(0, seen); !done) return fail(done.error());
-  std::array<std::byte, last_sight_bytes> last{};
+  std::array<std::byte, last_detection_bytes> last{};
   const auto seen_last = std::span(last).first(std::min(seen.size(), last.size()));
   if (auto done = file->read_at(file->size_bytes() - seen_last.size(), seen_last); !done) return fail(done.error());
   const auto form = detail::chosen({seen, file->size_bytes(), seen_last}, how);

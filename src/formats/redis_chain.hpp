@@ -19,7 +19,7 @@
 #include "src/formats/rdb.hpp"
 #include "src/formats/sizes.hpp"
 
-namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts {
+namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom {
 
 inline constexpr std::string_view name = "redisbloom";
 
@@ -372,4 +372,4 @@ inline result<std::unique_ptr<bloomery::detail::filter_model>> old_chain::clone(
   return wrap(head_, std::move(copies), memory_);
 }
 
-}  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts
+}  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom

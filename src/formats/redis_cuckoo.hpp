@@ -22,7 +22,7 @@
 
 #include "src/formats/redis_chain.hpp"
 
-namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts {
+namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom {
 
 struct cuckoo_record {
   std::uint64_t keys = 0;  // slots in use
@@ -389,4 +389,4 @@ inline result<cuckoo> cuckoo_chain::as_kind() const noexcept {
   return cuckoo::adopt(shape, std::move(*payload));
 }
 
-}  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts
+}  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom

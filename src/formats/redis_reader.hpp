@@ -9,7 +9,7 @@
 
 #include "src/formats/redis_cuckoo.hpp"
 
-namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts {
+namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom {
 
 using rdb::stored_string;
 
@@ -88,8 +88,8 @@ inline std::uint64_t module_of(std::span<const std::byte> bytes) noexcept {
 
 // ---- what a file is ----------------------------------------------------------------------------------------------------
 
-// The sub-filters that are in sight. What their numbers say of each other no other file does by chance.
-inline sighting look_chain(const sight& seen) noexcept {
+// The sub-filters that are in detection_input. What their numbers say of each other no other file does by chance.
+inline detection look_chain(const detection_input& seen) noexcept {
   if (seen.first.size() < head_bytes + sub_filter_bytes) return {};
   const chain_record head = read_head(seen.first);
   if (!check_chain(head)) return {};
@@ -105,7 +105,7 @@ inline sighting look_chain(const sight& seen) noexcept {
   return {confidence::signature, in_detection_input == head.sub_filters ? size_bytes : no_limit};
 }
 
-inline sighting look_cuckoo(const sight& seen) noexcept {
+inline detection look_cuckoo(const detection_input& seen) noexcept {
   if (seen.first.size() < cuckoo_head_bytes) return {};
   const cuckoo_record head = read_cuckoo_head(seen.first);
   if (!check_cuckoo(head)) return {};
@@ -117,9 +117,9 @@ inline sighting look_cuckoo(const sight& seen) noexcept {
   return {confidence::fits, cuckoo_head_bytes + *size};
 }
 
-inline sighting look(const sight& seen) noexcept {
+inline detection detect(const detection_input& seen) noexcept {
   if (module_of(seen.first) != 0) return {confidence::signature, no_limit};
-  const sighting chain = look_chain(seen);
+  const detection chain = look_chain(seen);
   return chain.sure == confidence::no ? look_cuckoo(seen) : chain;
 }
 
@@ -396,4 +396,4 @@ inline std::string_view form_of(std::span<const std::byte> first) noexcept {
   return module_of(first) != 0 ? "dump" : "scandump";
 }
 
-}  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom_parts
+}  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom

@@ -6,9 +6,8 @@
 #include "src/formats/redis_reader.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace redisbloom_parts {
+namespace redisbloom {
 
-constexpr double default_fpr = 0.01;
 constexpr double largest_fpr = 0.25;  // the product takes no higher rate
 
 // ---- making ------------------------------------------------------------------------------------------------------------
@@ -363,26 +362,26 @@ result<any_filter> as_native(const any_filter& filter) noexcept {
   return fail(errc::unsupported, "its sub-filters are those of an old RedisBloom, which no native file holds");
 }
 
-}  // namespace redisbloom_parts
+}  // namespace redisbloom
 
 const format redisbloom_format = {
-    .name = redisbloom_parts::name,
+    .name = redisbloom::name,
     .summary = "Bloom and cuckoo filters of RedisBloom: SCANDUMP with its chunks, or DUMP",
     .writes = true,
     .merges = true,
     .parts = true,
     .options = "form kind mode growth bucket-size max-iterations",
-    .kind = &redisbloom_parts::bloom_kind,
-    .look = redisbloom_parts::look,
-    .open = redisbloom_parts::open,
-    .hash = redisbloom_parts::hash,
-    .plan = redisbloom_parts::plan,
-    .make = redisbloom_parts::make,
-    .holds = redisbloom_parts::holds,
-    .save = redisbloom_parts::save,
-    .kind_of = redisbloom_parts::kind_of,
-    .form_of = redisbloom_parts::form_of,
-    .as_native = redisbloom_parts::as_native,
+    .kind = &redisbloom::bloom_kind,
+    .detect = redisbloom::detect,
+    .open = redisbloom::open,
+    .hash = redisbloom::hash,
+    .plan = redisbloom::plan,
+    .make = redisbloom::make,
+    .holds = redisbloom::holds,
+    .save = redisbloom::save,
+    .kind_of = redisbloom::kind_of,
+    .form_of = redisbloom::form_of,
+    .as_native = redisbloom::as_native,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -15,10 +15,10 @@ struct keys_and_rate {
 // `keys` must be given. The rate is given, or follows from bits per key or memory (m = -n ln p / (ln 2)^2), or is the
 // format's default. Memory is filled up to whole words, and one bit less: whether a product rounds up or down, it stays
 // below. A rate that follows is never below 2^-64, since 64 bits of a hash tell no more keys apart.
-inline result<keys_and_rate> keys_and_rate_of(const filter_params& params, double default_fpr) noexcept {
+inline result<keys_and_rate> keys_and_rate_of(const filter_params& params, double usual_fpr) noexcept {
   size_request request = params.sizes();
   request.hashes.reset();
-  if (!request.fpr && !request.bits && !request.bits_per_key && !request.memory_bytes) request.fpr = default_fpr;
+  if (!request.fpr && !request.bits && !request.bits_per_key && !request.memory_bytes) request.fpr = usual_fpr;
   if (auto usable = sizing::check(request); !usable) return fail(usable.error());
   if (!request.keys) return fail(errc::missing_parameter, "this format is sized by a number of keys");
   const auto keys = static_cast<double>(*request.keys);

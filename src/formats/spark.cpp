@@ -7,10 +7,10 @@
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace spark_parts {
+namespace spark {
 
 constexpr std::string_view name = "spark";
-constexpr double default_fpr = 0.03;
+constexpr double product_fpr = 0.03;
 constexpr std::uint64_t max_words = 0x7fffffffU;
 constexpr std::size_t head_bytes_v1 = 12;
 constexpr std::size_t head_bytes_v2 = 16;
@@ -115,7 +115,7 @@ result<void> check(const header& h, std::optional<std::uint64_t> size_bytes) noe
   return {};
 }
 
-sighting look(const sight& seen) noexcept {
+detection detect(const detection_input& seen) noexcept {
   if (seen.first.size() < head_bytes_v2) return {};  // version 1 has at least one word behind its 12 bytes
   const header h = header::read(seen.first);
   if (!check(h, seen.size_bytes)) return {};
@@ -167,7 +167,7 @@ result<hash_spec> hash(const format_options& options) noexcept {
 // As the product computes it: bits cut off, hash functions rounded half up, from bits that are not whole words yet.
 result<size_plan> plan(const filter_params& params, const format_options& options) noexcept {
   if (const auto by = hash(options); !by) return fail(by.error());
-  const auto asked = keys_and_rate_of(params, default_fpr);
+  const auto asked = keys_and_rate_of(params, product_fpr);
   if (!asked) return fail(asked.error());
   const auto keys = static_cast<double>(asked->keys);
   double wanted = std::trunc(-keys * std::log(asked->fpr) / (std::log(2.0) * std::log(2.0)));
@@ -229,22 +229,22 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return sink(v1 != nullptr ? v1->bits() : filter_v2::in(from)->bits());
 }
 
-}  // namespace spark_parts
+}  // namespace spark
 
 const format spark_format = {
-    .name = spark_parts::name,
+    .name = spark::name,
     .summary = "BloomFilter.writeTo of Apache Spark, versions 1 and 2",
     .writes = true,
     .merges = true,
     .options = "spark-version seed",
-    .kind = &spark_parts::rule_v2::info,
-    .look = spark_parts::look,
-    .open = spark_parts::open,
-    .hash = spark_parts::hash,
-    .plan = spark_parts::plan,
-    .make = spark_parts::make,
-    .holds = spark_parts::holds,
-    .save = spark_parts::save,
+    .kind = &spark::rule_v2::info,
+    .detect = spark::detect,
+    .open = spark::open,
+    .hash = spark::hash,
+    .plan = spark::plan,
+    .make = spark::make,
+    .holds = spark::holds,
+    .save = spark::save,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

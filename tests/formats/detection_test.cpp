@@ -9,26 +9,26 @@ namespace {
 using namespace test;
 using formats::confidence;
 using formats::format;
-using formats::sight;
-using formats::sighting;
+using formats::detection_input;
+using formats::detection;
 
-sight sight_of(std::string_view text) {
+detection_input input_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
-  return {bytes.first(std::min(bytes.size(), formats::sight_bytes)), text.size(),
-          bytes.last(std::min(bytes.size(), formats::last_sight_bytes))};
+  return {bytes.first(std::min(bytes.size(), formats::detection_bytes)), text.size(),
+          bytes.last(std::min(bytes.size(), formats::last_detection_bytes))};
 }
 
 std::string found_in(std::span<const format* const> list, std::string_view text) {
-  const auto found = formats::detect_among(list, sight_of(text));
+  const auto found = formats::detect_among(list, input_of(text));
   return std::string(found ? (*found)->name : describe(found.error()).view());
 }
 
 template <confidence Sure, char First>
-sighting look_for(const sight& seen) noexcept {
+detection look_for(const detection_input& seen) noexcept {
   return {!seen.first.empty() && seen.first.front() == std::byte{First} ? Sure : confidence::no, no_limit};
 }
 
-format made_up(std::string_view name, sighting (*look)(const sight&) noexcept) {
+format made_up(std::string_view name, detection (*look)(const detection_input&) noexcept) {
   format form;
   form.name = name;
   form.look = look;
@@ -118,7 +118,7 @@ TEST(Detection, OtherFilesAreCalledWhatTheyLookLike) {
   EXPECT_EQ(guess("DATABLK*\x01\x02"), "(a file of HBase)");
   EXPECT_EQ(guess("name" + std::string(253, '\0') + "ustar" + std::string(200, '\0')), "(a tar archive)");
   EXPECT_EQ(guess(std::string(3000, '\0')), "(nothing but zeros)");
-  EXPECT_EQ(guess(std::string(formats::sight_bytes, '\0') + "\x01\x02"), "") << "not all of it is seen";
+  EXPECT_EQ(guess(std::string(formats::detection_bytes, '\0') + "\x01\x02"), "") << "not all of it is seen";
   EXPECT_EQ(told(""), "is empty: a filter file has at least 256 bytes");
 }
 

@@ -11,7 +11,7 @@ namespace bloomery {
 namespace {
 
 using namespace test;
-using formats::redisbloom_parts::cuckoo_chain;
+using formats::redisbloom::cuckoo_chain;
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 

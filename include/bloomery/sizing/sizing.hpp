@@ -18,6 +18,9 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
+// The FPR of a filter for which none was chosen.
+inline constexpr double default_fpr = 0.01;
+
 struct size_request {
   std::optional<std::uint64_t> keys{};
   std::optional<double> fpr{};
