@@ -1,6 +1,8 @@
 // Files that earlier versions wrote are read for ever, and today's code writes them again to the same bytes.
 // tests/golden/native/README.md says how they were made.
-#include "native/support.hpp"
+#include <bloomery/kinds.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {

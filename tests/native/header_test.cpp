@@ -2,7 +2,10 @@
 #include <cmath>
 #include <limits>
 
-#include "native/support.hpp"
+#include <bloomery/core/bytes.hpp>
+#include <bloomery/native/header.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {

@@ -2,7 +2,7 @@
 #include <bloomery/native/rans.hpp>
 #include <bloomery/sizing/sizing.hpp>
 
-#include "native/support.hpp"
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {

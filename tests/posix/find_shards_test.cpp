@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "native/support.hpp"
+#include "support/typed.hpp"
 
 namespace {
 

@@ -6,7 +6,12 @@
 #include <bloomery/wrappers/sharded.hpp>
 #include <string>
 
-#include "native/support.hpp"
+#include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
+#include <bloomery/kinds/cuckoo.hpp>
+#include <bloomery/kinds/growing.hpp>
+
+#include "support/typed.hpp"
 
 namespace {
 
