@@ -1,6 +1,5 @@
-// filter<Kind, Hash>: the front that most programs use. It is generic over the kind, so one kind of each sort that it treats
-// differently is enough: the first of the list that streams digests, that only answers streams, that is bounded, and that does
-// neither.
+// filter<Kind, Hash>: the front that most programs use. It is generic over the kind: one kind of each sort that it treats differently
+// is enough.
 #include <bloomery/filter.hpp>
 #include <thread>
 #include <tuple>
@@ -11,35 +10,12 @@ namespace bloomery::test {
 namespace {
 
 template <class K>
-constexpr bool is_keyed = dynamic_kind<K> && !K::info.integer_keys;
-// Which of its branches filter<K> takes.
-template <class K>
-constexpr unsigned branch_of = (stream_kind<K> ? 1U : 0U) | (stream_query_kind<K> ? 2U : 0U) |
-                               (bounded_kind<K> ? 4U : 0U) | (digest128_kind<K> ? 8U : 0U);
-template <class K, class... Ks>
-constexpr bool is_first_of_its_branch(type_list<Ks...> /*kinds*/) {
-  bool earlier = true;
-  bool found = false;
-  ((earlier = earlier && !std::is_same_v<K, Ks>, found |= earlier && is_keyed<Ks> && branch_of<Ks> == branch_of<K>),
-   ...);
-  return !found;
-}
-struct is_first_of_its_sort {
-  template <class K>
-  static constexpr bool of = is_keyed<K>&& is_first_of_its_branch<K>(kind_list{});
-};
-
-template <class K>
 class KeyedFilter : public testing::Test {};
-TYPED_TEST_SUITE(KeyedFilter, kinds_with<is_first_of_its_sort>, kind_name);
+TYPED_TEST_SUITE(KeyedFilter, kinds_with<first_of_each<keyed_kinds>>, kind_name);
 
-struct is_first_of_its_sort_and_merges {
-  template <class K>
-  static constexpr bool of = is_first_of_its_sort::of<K>&& mergeable<K>;
-};
 template <class K>
 class KeyedMergedFilter : public testing::Test {};
-TYPED_TEST_SUITE(KeyedMergedFilter, kinds_with<is_first_of_its_sort_and_merges>, kind_name);
+TYPED_TEST_SUITE(KeyedMergedFilter, kinds_with<first_of_each<keyed_mergeable_kinds>>, kind_name);
 
 template <class K>
 class KeyedStaticFilter : public testing::Test {};
