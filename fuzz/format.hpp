@@ -3,131 +3,28 @@
 //     #include "format.hpp"
 //     BLOOMERY_FUZZ_FORMAT("dcso")
 //
-// and its corpus is a folder of real files: fuzz/corpus/format_dcso/. Each input is opened as a file of this format, and as
-// whatever its content says. What opens must behave: be asked, counted, filled, saved, and open again as the same filter.
+// and its corpus is a folder of real files: fuzz/corpus/format_dcso/. What it does with an input is in format_run.hpp; the program
+// that replays every corpus compiles that once.
 #pragma once
 
-#include <algorithm>
-#include <array>
-#include <bloomery/formats.hpp>
-#include <bloomery/hash/hasher.hpp>
-#include <cstddef>
-#include <cstdint>
-#include <cstdlib>
-#include <cstring>
-#include <span>
-#include <string_view>
+#include "target.hpp"
 
+#ifdef BLOOMERY_REPLAY
 namespace bloomery::fuzzing {
-
-// What is packed is unpacked up to max_bytes, and DUMP packs a link to an 88th at most. So a request for more than
-// asked_bytes while a file is opened, asked, copied or saved shows that a size was believed. A filter that is filled may grow by
-// any factor that its file names: then memory beyond that is refused, as a system would.
-inline constexpr std::uint64_t max_bytes = std::uint64_t{1} << 20U;
-inline std::uint64_t asked_bytes = max_bytes;
-inline bool may_grow = false;
-
-inline void require(bool condition) {
-  if (!condition) std::abort();
+int run_format_once(std::string_view format, const std::uint8_t* data, std::size_t size);  // tests/replay/formats.cpp
 }
-inline void* limited_allocate(void* /*context*/, std::size_t size, std::size_t alignment) {
-  require(may_grow || size <= asked_bytes);
-  return size <= asked_bytes ? default_memory().allocate(nullptr, size, alignment) : nullptr;
+#else
+#include "format_run.hpp"
+namespace bloomery::fuzzing {
+inline int run_format_once(std::string_view format, const std::uint8_t* data, std::size_t size) {
+  return run_format(format, data, size);
 }
-inline void limited_release(void* /*context*/, void* memory, std::size_t size, std::size_t alignment) {
-  default_memory().release(nullptr, memory, size, alignment);
-}
-inline constexpr memory_hooks limited{.allocate = limited_allocate, .release = limited_release};
-
-inline result<formats::opened> open(std::span<const std::byte> file, std::string_view from) {
-  asked_bytes = std::max<std::uint64_t>(asked_bytes, 2 * max_bytes + 100 * file.size());
-  auto buffer = aligned_buffer::make(file.size(), "a copy", &limited);
-  require(buffer.has_value());
-  if (!file.empty()) std::memcpy(buffer->data(), file.data(), file.size());
-  return formats::open_bytes({std::move(*buffer), file.size()},
-                             {.from = from, .load = {.memory = &limited, .max_bytes = max_bytes}});
-}
-
-inline constexpr std::array<std::string_view, 6> keys = {"",
-                                                         "a",
-                                                         "key",
-                                                         "another key",
-                                                         "a key of more than sixteen bytes",
-                                                         "and one that is longer than any block of any hash is"};
-
-// Calls f with the digests of the keys, as wide as the filter takes them.
-template <class F>
-bool with_digests(const any_filter& filter, F&& f) {
-  const auto hash = hasher::make(filter.hash());
-  if (!hash) return false;
-  std::array<std::uint64_t, keys.size()> narrow{};
-  std::array<digest128, keys.size()> wide{};
-  std::array<digest256, keys.size()> widest{};
-  switch (filter.digest_bits()) {
-    case 256:
-      hash->digests256(keys, widest);
-      return f(std::span<const digest256>(widest));
-    case 128:
-      hash->digests128(keys, wide);
-      return f(std::span<const digest128>(wide));
-    default:
-      hash->digests(keys, narrow);
-      return f(std::span<const std::uint64_t>(narrow));
-  }
-}
-
-inline std::uint64_t answers(const any_filter& filter) {
-  std::array<std::uint64_t, 1> mask{};
-  require(with_digests(filter, [&](auto all) { return filter.may_contain(all, mask).has_value(); }));
-  return mask[0];
-}
-
-inline void use(formats::opened& opened) {
-  any_filter& filter = opened.filter;
-  const formats::format& form = *opened.form;
-  const std::uint64_t before = answers(filter);
-  const auto stats = filter.stats();
-  require(stats.has_value() && stats->fill >= 0.0 && stats->fill <= 1.0);
-  static_cast<void>(filter.describe());
-  if (form.writes) {
-    memory_sink sink;
-    const auto saved = formats::save_to(filter, form, byte_sink(sink), {}, opened.written);
-    // A file of which no more than reading is offered says so.
-    require(saved.has_value() || saved.error().code == errc::unsupported);
-    if (saved) {
-      const auto again = open(sink.bytes(), form.name);
-      require(again.has_value() && again->filter == filter && answers(again->filter) == before);
-    }
-  }
-  auto copy = filter.clone();
-  require(copy.has_value() && *copy == filter);
-  // What cannot be changed says so; what can finds every key afterwards.
-  may_grow = true;
-  if (with_digests(*copy, [&](auto all) { return copy->insert(all).has_value(); })) {
-    require(answers(*copy) == (std::uint64_t{1} << keys.size()) - 1);
-    if (copy->merge(filter)) require((answers(*copy) & before) == before);
-  }
-  may_grow = false;
-}
-
-inline int run(std::string_view name, const std::uint8_t* data, std::size_t size) {
-  const auto file = std::as_bytes(std::span(data, size));
-  asked_bytes = max_bytes;
-  auto as_this = open(file, name);
-  if (as_this) {
-    use(*as_this);
-  } else {
-    require(describe(as_this.error()).length != 0);
-  }
-  auto by_content = open(file, {});
-  if (by_content && !by_content->form->is_native()) use(*by_content);
-  return 0;
-}
-
 }  // namespace bloomery::fuzzing
+#endif
 
-// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a target is a function with a name that is given.
-#define BLOOMERY_FUZZ_FORMAT(name)                                                    \
-  extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) { \
-    return bloomery::fuzzing::run(name, data, size);                                  \
-  }
+// NOLINTNEXTLINE(cppcoreguidelines-macro-usage): a target is a function with a fixed name.
+#define BLOOMERY_FUZZ_FORMAT(format)                                 \
+  static int run_input(const std::uint8_t* data, std::size_t size) { \
+    return bloomery::fuzzing::run_format_once(format, data, size);   \
+  }                                                                  \
+  BLOOMERY_FUZZ_TARGET(run_input)

@@ -59,7 +59,7 @@ TEST(AlignedList, RefusedMemoryIsAnErrorAndLeavesItAsItWas) {
   ASSERT_EQ(list.size(), 2U);
   EXPECT_EQ(list[0].value, 1);
   EXPECT_EQ(list[1].value, 2);
-  EXPECT_TRUE(list.reserve(2, "a list", &nothing));  // there is room: nothing is asked for
+  EXPECT_TRUE(list.reserve(2, "a list", &nothing));  // there is space: nothing is requested
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// How many keys two filters have in common: the interval holds the true number as often as it says.
+// How many keys two filters have in common: the interval holds the true number as often as it claims.
 #include <gtest/gtest.h>
 
 #include <bloomery/kinds/blocked.hpp>
@@ -35,7 +35,7 @@ std::vector<std::uint64_t> digests(std::mt19937_64& random, std::size_t count) {
 struct coverage {
   double held = 0;
   double mean = 0;
-  double stored = 0;  // mean of what the filter says of its keys
+  double stored = 0;  // mean of what the filter reports of its keys
 };
 
 template <class K>

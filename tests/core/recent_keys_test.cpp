@@ -1,4 +1,4 @@
-// recent_keys: exactly the newest keys, whatever their digests, in the memory that it was given.
+// recent_keys: exactly the newest keys, whatever their digests, in the memory that it was provided.
 #include <gtest/gtest.h>
 
 #include <array>

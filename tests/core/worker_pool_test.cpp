@@ -43,7 +43,7 @@ TEST(WorkerTeam, EachHasMemoryOfItsOwnThatBeginsOnALine) {
   EXPECT_EQ(disturbed, 0U);
 }
 
-// Memory of which no more than so many bytes are given at once.
+// Memory of which no more than so many bytes are provided at once.
 struct small_memory {
   std::size_t most = 0;
   static void* allocate(void* context, std::size_t size, std::size_t alignment) noexcept {

@@ -1,7 +1,7 @@
 // Files of bits-and-blooms/bloom: see tests/golden/bits-and-blooms/README.md for who wrote the golden ones.
 #include <algorithm>
 
-#include "formats/support.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -58,7 +58,7 @@ TEST(BitsAndBlooms, AnswersAsTheProductDoes) {
         expected.push_back(row[1] == "1");
       }
       EXPECT_EQ(probes.size(), 301U);
-      EXPECT_EQ(ask(opened->filter, probes), expected) << each.name << ending;
+      EXPECT_EQ(query(opened->filter, probes), expected) << each.name << ending;
       EXPECT_EQ(opened->filter.describe()[0].number, each.bits);
       EXPECT_EQ(opened->filter.describe()[1].number, each.hashes);
     }
@@ -226,7 +226,7 @@ TEST(BitsAndBlooms, DamageIsAnErrorOrHarmless) {
   expect_harmless_damage(blooms_file("n101_p0.1.json"), "bits-and-blooms");
 }
 
-// Where a key's bits are before the remainder is taken, as the product says: its hash alone.
+// Where a key's bits are before the remainder is taken, as the product computes it: its hash alone.
 TEST(BitsAndBlooms, FourWordsOfAKeyGiveTheLocationsOfTheProduct) {
   const auto rows = rows_of(blooms_file("locations.tsv"));
   ASSERT_EQ(rows.size(), 50U);

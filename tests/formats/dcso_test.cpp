@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <bit>
 
-#include "formats/support.hpp"
 #include "src/formats/gzip.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -26,7 +26,7 @@ TEST(Dcso, AnswersAsTheProductDoes) {
     const auto opened = open_text(dcso_file(each.name + ".bloom"));
     ASSERT_TRUE(opened) << each.name;
     EXPECT_EQ(opened->form->name, "dcso");
-    const auto answers = ask(opened->filter, probes);
+    const auto answers = query(opened->filter, probes);
     std::vector<std::string> matched;
     for (std::size_t i = 0; i < probes.size(); ++i) {
       if (answers[i]) matched.push_back(probes[i]);
@@ -84,7 +84,7 @@ std::string dcso_header(std::uint64_t flags, std::uint64_t bits) {
   return header;
 }
 
-// Opens it, and says how much memory was asked for at most, beyond the file itself.
+// Opens it, and returns how much memory was requested at most, beyond the file itself.
 struct gunzip_try {
   std::string said{};  // the error, if any
   std::uint64_t most_bytes = 0;
@@ -120,7 +120,7 @@ TEST(DcsoGzip, WhatIsPackedIsUnpackedOnlyAsFarAsItsHeaderCanBeTrue) {
   const auto refused = try_packed(bomb);
   EXPECT_NE(refused.said.find("more than 64 MiB behind the filter"), std::string::npos) << refused.said;
   EXPECT_EQ(refused.most_bytes, 0U);
-  // What says that it is shorter than it is, is unpacked no further than it says.
+  // What claims to be shorter than it is, is unpacked no further than it claims.
   std::string liar = gzipped(dcso_header(1, 958) + std::string(120 + 20 * mib, '\0'));
   store_le(reinterpret_cast<std::byte*>(liar.data() + liar.size() - 4), std::uint32_t{10'000});
   const auto caught = try_packed(liar);
@@ -146,7 +146,7 @@ TEST(DcsoGzip, DataBehindTheBitsIsKeptAndLimited) {
   EXPECT_NE(try_packed(gzipped(whole) + gzipped(plain)).said, "") << "two streams";
 }
 
-// The rest of the flags says nothing of the version. Such files are rare: they are read when they are named.
+// The rest of the flags tell nothing of the version. Such files are rare: they are read when they are named.
 TEST(Dcso, FlagsBesideTheVersionAreKept) {
   const std::string file = dcso_header(0x101, 64'000) + std::string(8000, '\x55');
   const auto by_content = open_text(file);

@@ -1,7 +1,7 @@
-// Which format a file is told to be by its content.
+// Which format a file is detected as by its content.
 #include "src/formats/formats.hpp"
 
-#include "formats/support.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {

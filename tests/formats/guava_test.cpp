@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/support.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -47,8 +47,8 @@ TEST(Guava, AnswersAsTheProductDoes) {
     EXPECT_EQ(opened->form->name, "guava");
     std::vector<bool> expected;
     for (const auto& row : rows_of(guava_file(each.name + ".probes.tsv"))) expected.push_back(row[2] == "1");
-    EXPECT_EQ(ask(opened->filter, funnelled(each.name + ".probes.tsv")), expected) << each.name;
-    const auto present = ask(opened->filter, funnelled(each.name + ".keys.tsv"));
+    EXPECT_EQ(query(opened->filter, funnelled(each.name + ".probes.tsv")), expected) << each.name;
+    const auto present = query(opened->filter, funnelled(each.name + ".keys.tsv"));
     EXPECT_EQ(std::count(present.begin(), present.end(), false), 0) << each.name;
   }
 }
@@ -58,7 +58,7 @@ TEST(Guava, MakesTheBytesOfTheProduct) {
     const formats::format_options options{.strategy = each.strategy};
     auto made = formats::make("guava", {.keys = each.keys, .fpr = each.fpr}, options);
     ASSERT_TRUE(made) << each.name;
-    // One by one, for what put() said of each.
+    // One by one, for what put() returned for each.
     for (const auto& row : rows_of(guava_file(each.name + ".keys.tsv"))) {
       EXPECT_EQ(insert(*made, {from_hex(row[1])}), row[2] == "1" ? 1U : 0U) << each.name << " " << row[0];
     }
@@ -185,7 +185,7 @@ TEST(Guava, TheLargestKIsAsked) {
   file.append(8, '\xff');
   const auto full = open_text(file);
   ASSERT_TRUE(full);
-  EXPECT_EQ(ask(full->filter, {"a", "b"}), (std::vector<bool>{true, true}));
+  EXPECT_EQ(query(full->filter, {"a", "b"}), (std::vector<bool>{true, true}));
 }
 
 TEST(Guava, UnionsAreThoseOfTheProduct) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "formats/support.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -35,11 +35,11 @@ std::vector<const formats::format*> foreign_formats() {
 
 constexpr std::uint64_t unpacked_bytes = 65536;  // as much as packed files may become here
 
-result<formats::opened> open_counted(const std::string& file, std::string_view from, counted_memory& memory) {
+result<formats::opened> open_counted(const std::string& file, std::string_view from, counting_memory& memory) {
   auto buffer = aligned_buffer::make(file.size(), "a test", &memory.hooks);
   EXPECT_TRUE(buffer);
   std::memcpy(buffer->data(), file.data(), file.size());
-  memory.bytes = 0;
+  memory.requested_bytes = 0;
   return formats::open_bytes({std::move(*buffer), file.size()},
                              {.from = from, .load = {.memory = &memory.hooks, .max_bytes = unpacked_bytes}});
 }
@@ -78,9 +78,9 @@ TEST(HostileSizes, AreCheckedBeforeAnythingIsAllocated) {
             for (const bool big : {false, true}) {
               std::string hostile = file;
               store_number(hostile, at, width, value, big);
-              counted_memory memory;
+              counting_memory memory;
               const auto opened = open_counted(hostile, form->name, memory);
-              ASSERT_LE(memory.bytes, 4 * (hostile.size() + unpacked_bytes))
+              ASSERT_LE(memory.requested_bytes, 4 * (hostile.size() + unpacked_bytes))
                   << form->name << ": " << value << " at byte " << at;
               if (!opened) continue;
               ASSERT_LE(opened->filter.stats()->memory_bytes, hostile.size() + unpacked_bytes) << form->name;

@@ -9,9 +9,9 @@
 #include <memory>
 #include <random>
 
-#include "formats/support.hpp"
 #include "src/formats/crc32c.hpp"
 #include "src/formats/leveldb.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -44,7 +44,7 @@ TEST(Leveldb, AnswersAsTheProductDoes) {
     ASSERT_TRUE(opened) << row[0];
     std::vector<bool> expected;
     for (const auto& probe : rows_of(leveldb_file(row[0] + ".probes.tsv"))) expected.push_back(probe[1] == "1");
-    EXPECT_EQ(ask(opened->filter, hex_column(row[0] + ".probes.tsv")), expected) << row[0];
+    EXPECT_EQ(query(opened->filter, hex_column(row[0] + ".probes.tsv")), expected) << row[0];
     ++cases;
   }
   EXPECT_EQ(cases, 23U);
@@ -63,7 +63,7 @@ TEST(Leveldb, DegenerateFiltersAnswerAsTheProductDoes) {
   for (const auto& row : rows_of(leveldb_file("degenerate.tsv"))) {
     const auto opened = open_leveldb(from_hex(row[0]));
     ASSERT_TRUE(opened) << row[0];
-    EXPECT_EQ(ask(opened->filter, {from_hex(row[1])}), (std::vector<bool>{row[2] == "1"})) << row[0] << " " << row[1];
+    EXPECT_EQ(query(opened->filter, {from_hex(row[1])}), (std::vector<bool>{row[2] == "1"})) << row[0] << " " << row[1];
     if (row[0].size() >= 4) {
       EXPECT_EQ(text_of(opened->filter, *opened->form), from_hex(row[0]));
     }
@@ -90,7 +90,7 @@ TEST(Leveldb, TheLibraryReadsWhatWeWriteAndTheReverse) {
       ASSERT_TRUE(opened);
       auto probes = random_keys(random, 300);
       probes.insert(probes.end(), keys.begin(), keys.end());
-      const auto answers = ask(opened->filter, probes);
+      const auto answers = query(opened->filter, probes);
       for (std::size_t i = 0; i < probes.size(); ++i) {
         EXPECT_EQ(answers[i], policy->KeyMayMatch(probes[i], ours));
         absent += answers[i] ? 0 : 1;
@@ -136,7 +136,7 @@ TEST(Leveldb, TheRateOfSmallFiltersIsTheMeasuredOne) {
        {"bpk44_n1", "bpk50_n1", "bpk44_n2", "bpk10_n1", "bpk10_n7", "bpk1_n7", "bpk10_n100", "bpk10_n1000"}) {
     const auto opened = open_leveldb(leveldb_file(std::string(name) + ".bin"));
     ASSERT_TRUE(opened);
-    const auto answers = ask(opened->filter, probes);
+    const auto answers = query(opened->filter, probes);
     const double measured = static_cast<double>(std::count(answers.begin(), answers.end(), true)) / 60'000;
     EXPECT_NEAR(opened->filter.stats()->fpr_now, measured, 0.0015 + 0.15 * measured) << name;
   }
@@ -252,9 +252,9 @@ TEST(LeveldbTable, HasAllOfItsKeys) {
     (i <= 897 && i % 3 == 0 ? keys : others).push_back("user" + digits);
   }
   ASSERT_EQ(keys.size(), 300U);
-  const auto present = ask(opened->filter, keys);
+  const auto present = query(opened->filter, keys);
   EXPECT_EQ(std::count(present.begin(), present.end(), false), 0);
-  const auto absent = ask(opened->filter, others);
+  const auto absent = query(opened->filter, others);
   EXPECT_EQ(absent, ask_policy(leveldb_file("table_bpk10.ldb"), others));
   const auto wrong = static_cast<double>(std::count(absent.begin(), absent.end(), true));
   EXPECT_NEAR(wrong / static_cast<double>(others.size()), opened->filter.stats()->fpr_now, 0.02);
@@ -290,11 +290,11 @@ TEST(LeveldbTable, RealDatabasesKeepAllOfTheirKeys) {
       const auto opened = formats::open(tables.front().c_str());
       ASSERT_TRUE(opened) << describe(opened.error()).view();
       EXPECT_EQ(number_of(*opened, "hash functions"), "9");
-      const auto present = ask(opened->filter, keys);
+      const auto present = query(opened->filter, keys);
       EXPECT_EQ(std::count(present.begin(), present.end(), false), 0);
       auto others = random_keys(random, 10'000);
       for (std::string& key : others) key.insert(0, "absent");
-      const auto answers = ask(opened->filter, others);
+      const auto answers = query(opened->filter, others);
       std::ifstream file(tables.front(), std::ios::binary);
       EXPECT_EQ(answers, ask_policy({std::istreambuf_iterator<char>(file), {}}, others));
       const auto wrong = static_cast<double>(std::count(answers.begin(), answers.end(), true));
@@ -349,7 +349,7 @@ struct hand_made {
 bool any_key(const hand_made& table) {
   const auto opened = open_text(table.file());
   EXPECT_TRUE(opened) << describe(opened.error()).view();
-  return opened && ask(opened->filter, {"key"})[0];
+  return opened && query(opened->filter, {"key"})[0];
 }
 std::string refusal(const hand_made& table) {
   const auto opened = open_text(table.file());
@@ -410,7 +410,7 @@ TEST(LeveldbTable, BlocksOutsideOfTheFileAreRefused) {
   }
 }
 
-// Windows without a filter cost two bytes a thousand: a small file has millions, and each key that is asked goes through all.
+// Windows without a filter cost two bytes a thousand: a small file has millions, and each look-up goes through all.
 TEST(LeveldbTable, MillionsOfEmptyFiltersAreCountedInBoundedTime) {
   std::uint64_t before = formats::leveldb::samples_of(0);
   EXPECT_EQ(before, formats::leveldb::samples_of(1000)) << "an ordinary table";
@@ -476,7 +476,7 @@ TEST(LeveldbTable, IsReadAndNotChanged) {
   const auto copy = opened->filter.clone();
   ASSERT_TRUE(copy);
   EXPECT_TRUE(*copy == opened->filter);
-  EXPECT_EQ(ask(*copy, {"user00003"}), std::vector<bool>{true});
+  EXPECT_EQ(query(*copy, {"user00003"}), std::vector<bool>{true});
 }
 
 }  // namespace

@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <map>
 
-#include "formats/support.hpp"
 #include "src/formats/redis_cuckoo.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -15,10 +15,10 @@ using formats::redisbloom::cuckoo_chain;
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 
-result<formats::opened> open_altered(const std::string& file, counted_memory& memory) {
+result<formats::opened> open_altered(const std::string& file, counting_memory& memory) {
   auto opened =
       formats::open_bytes(bytes_of(file), {.from = "redisbloom", .load = {.memory = &memory.hooks}, .in_memory = true});
-  memory.bytes = 0;
+  memory.requested_bytes = 0;
   return opened;
 }
 
@@ -44,14 +44,14 @@ TEST(RedisBloomWork, AFlippedExpansionAddsNoLinkThatIsThousandsOfTimesLarger) {
     SCOPED_TRACE(bit);
     std::string file = good;
     file[36 + bit / 8] = static_cast<char>(static_cast<unsigned char>(file[36 + bit / 8]) ^ (1U << bit % 8));
-    counted_memory memory;
+    counting_memory memory;
     auto opened = open_altered(file, memory);
     if (!opened) continue;
     for (const std::uint64_t digest : digests_from(50'000, 20)) {
       const auto inserted = opened->filter.insert(std::span(&digest, 1));
       EXPECT_TRUE(inserted || inserted.error().code == errc::full);
     }
-    EXPECT_LE(memory.bytes, cuckoo_chain::max_step_bytes + mebibyte);
+    EXPECT_LE(memory.requested_bytes, cuckoo_chain::max_step_bytes + mebibyte);
     const std::uint64_t present = mix64(0);
     EXPECT_EQ(opened->filter.erase(std::span(&present, 1)).value_or(0), 1U);
   }
@@ -143,14 +143,14 @@ std::string with_crc(std::string dump) {
 
 // Refused, or a few keys are inserted, looked up and erased with a bounded number of steps.
 void expect_bounded_work(const std::string& file) {
-  counted_memory memory;
+  counting_memory memory;
   auto opened = open_altered(file, memory);
   if (!opened) return;
   any_filter& filter = opened->filter;
   std::vector<std::string> keys;
   for (int i = 0; i < 12; ++i) keys.push_back("key " + std::to_string(i));
   static_cast<void>(with_keys(filter, keys, [&](auto digests) { return filter.insert(digests); }));
-  static_cast<void>(ask(filter, keys));
+  static_cast<void>(query(filter, keys));
   std::uint64_t most = cuckoo_chain::max_step_bytes;
   if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
     std::vector<std::uint64_t> digests(keys.size());
@@ -164,7 +164,7 @@ void expect_bounded_work(const std::string& file) {
     // At most the largest growth times what is there, with a sub-filter's smaller rate.
     most += std::uint64_t{32768} * file.size() * 64;
   }
-  EXPECT_LE(memory.bytes, most);
+  EXPECT_LE(memory.requested_bytes, most);
 }
 
 TEST(RedisBloomWork, EveryFlippedBitIsRefusedOrHarmless) {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "formats/support.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -32,7 +32,7 @@ TEST(SmallFilters, OfEveryFormatReportTheRateThatTheyDeliver) {
       const auto stats = made->stats();
       ASSERT_TRUE(stats);
       reported += stats->fpr_now / filters;
-      const auto answers = ask(*made, small_keys(i * 1'000'000ULL + 500'000, queries));
+      const auto answers = query(*made, small_keys(i * 1'000'000ULL + 500'000, queries));
       positives += static_cast<std::size_t>(std::count(answers.begin(), answers.end(), true));
     }
     const auto found = static_cast<double>(positives);

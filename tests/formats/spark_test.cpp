@@ -1,7 +1,7 @@
 // Filters of Apache Spark: see tests/golden/spark/README.md for who wrote the golden ones.
 #include <algorithm>
 
-#include "formats/support.hpp"
+#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
@@ -44,7 +44,7 @@ TEST(Spark, AnswersAsTheProductDoes) {
     EXPECT_EQ(opened->form->name, "spark");
     EXPECT_EQ(opened->filter.hash().seed, static_cast<std::uint32_t>(std::stol(each[4])));
     const spark_probes probes = probes_of(each[0]);
-    EXPECT_EQ(ask(opened->filter, probes.keys), probes.answers);
+    EXPECT_EQ(query(opened->filter, probes.keys), probes.answers);
     EXPECT_TRUE(text_of(opened->filter, spark()) == spark_file(each[0] + ".bin"));
   }
 }
@@ -92,7 +92,7 @@ TEST(Spark, AnswersAndIsFilledWhereItLiesAndInMemory) {
   ASSERT_TRUE(opened);
   const std::vector<std::string> more = {"one", "two", "a third one"};
   insert(opened->filter, more);
-  for (const bool present : ask(opened->filter, more)) EXPECT_TRUE(present);
+  for (const bool present : query(opened->filter, more)) EXPECT_TRUE(present);
   const auto again = open_text(text_of(opened->filter, spark()));
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->filter == opened->filter);
@@ -107,7 +107,7 @@ TEST(Spark, MergesFiltersOfOneVersionAndSeed) {
   insert(*a, {"a", "b"});
   insert(*b, {"c"});
   ASSERT_TRUE(a->merge(*b));
-  for (const bool present : ask(*a, {"a", "b", "c"})) EXPECT_TRUE(present);
+  for (const bool present : query(*a, {"a", "b", "c"})) EXPECT_TRUE(present);
   EXPECT_FALSE(a->merge(*seeded));
   EXPECT_FALSE(a->merge(*older));
 }

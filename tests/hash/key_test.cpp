@@ -234,7 +234,7 @@ TEST(TupleSink, EveryPartCountsHoweverManyThereAre) {
 }
 
 TEST(TupleSink, AFoldCannotBeForgedByAPlainField) {
-  // The bytes of a folded sink, given as fields, do not give the folded sink's bytes: no length starts with 80 00.
+  // The bytes of a folded sink, as fields, do not give the folded sink's bytes: no length starts with 80 00.
   tuple_sink<xxh3> folded(hash);
   for (int i = 0; i < 5; ++i) folded.put(std::string(400, 'x'));
   ASSERT_EQ(text_of(folded.bytes()).substr(0, 2), std::string("\x80\x00", 2));

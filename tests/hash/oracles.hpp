@@ -1,4 +1,4 @@
-// Oracles that cannot be asked in a file that includes our headers, and the keys that all of them are asked.
+// Oracles that cannot be called in a file that includes our headers, and the keys that all of them hash.
 #pragma once
 
 #include <array>

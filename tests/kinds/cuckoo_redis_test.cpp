@@ -5,12 +5,12 @@
 #include <deque>
 
 #include "kinds/redis_golden.hpp"
-#include "suites/support.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 using namespace redis_golden;
 using redis_editor = kernels::cuckoo_editor<std::uint64_t, kernels::cuckoo_form::redis>;
 

@@ -13,7 +13,7 @@ using namespace bloomery::cuckoo_testing;
 using kernels::cuckoo_form;
 using kinds_testing::positives_of;
 
-// The share of slots in use when an insert first finds no room.
+// The share of slots in use when an insert first finds no space.
 double load_when_full(const std::string& layout, std::uint64_t slots, std::uint64_t seed) {
   const auto choice = find_cuckoo_layout(layout);
   const kernels::cuckoo_geometry one{
@@ -211,7 +211,7 @@ TEST(Cuckoo, BadParametersAreOneClearError) {
   EXPECT_TRUE(enough) << "the error says what would do";
 }
 
-TEST(Cuckoo, AnyBytesAreSafeToAskAndToChange) {
+TEST(Cuckoo, AnyBytesAreSafeToQueryAndToChange) {
   std::mt19937_64 random(14);
   for (const std::string layout : layouts) {
     for (const unsigned bits : {5U, 12U, 17U, 32U}) {

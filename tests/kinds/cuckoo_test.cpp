@@ -179,7 +179,7 @@ TEST(Cuckoo, AFullFilterIsExactlyAsItWasAndLosesNothing) {
       EXPECT_EQ(refused, 30U);
       EXPECT_EQ(filter.used_slots(), held.size());
       for (const std::uint64_t digest : held) ASSERT_TRUE(filter.may_contain(digest)) << layout << bits;
-      // And after an erase of each key there is room again.
+      // And after an erase of each key there is space again.
       for (std::size_t i = 0; i < 100; ++i) ASSERT_TRUE(filter.erase(held[i]));
       EXPECT_NE(filter.insert(digests[7999]), insert_result::full);
     }
@@ -294,7 +294,7 @@ TEST(Cuckoo, ASetHoldsAKeyOnceAndErasesNothing) {
 }
 
 TEST(Cuckoo, ErasingAKeyThatWasNeverInsertedCanTakeAnotherAway) {
-  // The limit that the manual states: a false positive is not told from a key.
+  // The limit that the manual states: a false positive cannot be distinguished from a key.
   auto filter = make({.keys = 200, .fpr = 0.1, .layout = "slots4"});
   const auto digests = random_digests(10, 200);
   filter.insert_batch(digests);

@@ -1,13 +1,15 @@
-// What double hashing does to small filters: the formula against filters that were filled and asked. Fixed seeds; the
+// What double hashing does to small filters: the formula against filters that were filled and queried. Fixed seeds; the
 // number of queries leaves an error of 3 % at most.
 #include <bloomery/kinds/double_hashing.hpp>
+
+#include <bloomery/kinds/bloom.hpp>
 
 #include "kinds/scalable_support.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 digest128 wide_digest(std::uint64_t i) { return {mix64(2 * i), mix64(2 * i + 1)}; }
 

@@ -171,7 +171,7 @@ TEST(Dual, WhenTheListIsFullAnInsertIsRefusedAndNothingChanges) {
   const error why = filter.why_full(refused);
   EXPECT_EQ(why.code, errc::no_room_to_return);
   EXPECT_EQ(why.number[0], filter.returned());
-  // What is not removed still has room, and what leaves makes some.
+  // What is not removed still has space, and what leaves frees some.
   for (const std::uint64_t digest : random_digests(8, 50)) {
     const bool removed = filter.removals().may_contain(digest);
     EXPECT_TRUE(removed || filter.insert(digest) != insert_result::full);
@@ -414,7 +414,7 @@ TEST(Dual, CountsThatDoNotFitTheBytesAreRefused) {
   auto shape = filter.shape();
   shape.field[4] = 0;
   shape.field[5] = 0;
-  // A view reads nothing and is safe to ask; a copy of it, which could be changed, is refused.
+  // A view reads nothing and is safe to query; a copy of it, which could be changed, is refused.
   const auto seen = dual::view(shape, filter.payload());
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->may_contain(mix64(1)));
@@ -422,7 +422,7 @@ TEST(Dual, CountsThatDoNotFitTheBytesAreRefused) {
   EXPECT_FALSE(make({.keys = 1000, .fpr = 0.01}).merge(*seen));
 }
 
-TEST(Dual, AnyBytesAreSafeToAskAndToChange) {
+TEST(Dual, AnyBytesAreSafeToQueryAndToChange) {
   std::mt19937_64 random(14);
   for (const bool all_set : {true, false}) {
     auto shape = make({.keys = 300, .fpr = 0.01, .layout = "quarter"}).shape();
@@ -456,7 +456,7 @@ TEST(ReturnList, HoldsWhatItTookAndWrapsAtItsEnd) {
       EXPECT_EQ(list.used(), used + (took ? 1 : 0));
       if (took) held.insert(digest);
       ASSERT_EQ(list.contains(digest), took);
-      // Within the slots that a reader is told of.
+      // Within the slots that a reader knows of.
       bool seen = !took;
       list.for_each_touched(digest, [&](std::uint64_t first, std::uint64_t size) {
         ASSERT_LE(first + size, slots * 8);

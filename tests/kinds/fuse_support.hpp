@@ -1,4 +1,4 @@
-// What the tests of kind fuse share. Building and asking is compiled once, in fuse_test.cpp.
+// What the tests of kind fuse share. Building and querying is compiled once, in fuse_test.cpp.
 #pragma once
 
 #include <gtest/gtest.h>

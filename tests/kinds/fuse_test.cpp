@@ -187,7 +187,7 @@ TEST(Fuse, AfterFourSeedsThereAreMoreCells) {
   EXPECT_EQ(filter.geometry().seed, detail::fuse_seed(4));
   EXPECT_FALSE(is_as_planned(filter, "wise3:8"));
   EXPECT_EQ(present_of(filter, digests), 5U);
-  // But not beyond a size that was given.
+  // But not beyond a size that was provided.
   const auto plan = fuse::plan({.keys = 5, .fpr = 0.5});
   ASSERT_TRUE(plan);
   const fuse small = build({.memory_bytes = plan->memory_bytes, .layout = "wise3:8"}, digests);

@@ -5,12 +5,12 @@
 #include <bloomery/kinds/growing.hpp>
 #include <map>
 
-#include "suites/support.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 using kernels::growing_slots;
 
 template <class Slots>
@@ -24,7 +24,7 @@ growing_state new_state(unsigned depth = 0, const memory_hooks* hooks = nullptr)
   return state;
 }
 
-// Everything that growing_engine.hpp says always holds.
+// Everything that growing_engine.hpp states always holds.
 template <class Slots>
 void expect_sound(const growing_state& state) {
   using engine = growing_engine<Slots>;
@@ -353,7 +353,7 @@ TEST(GrowingDirectory, StaysSmallWhenDigestsAreChosenToBeAlike) {
 }
 
 TEST(GrowingPage, OfVoidsDoesNotSplit) {
-  // One bit of fingerprint: after a split nearly everything is void, and splitting again would make no room.
+  // One bit of fingerprint: after a split nearly everything is void, and splitting again would free no space.
   using slots = growing_slots<16, 1>;
   auto state = new_state<slots>();
   digest_source digests(13);

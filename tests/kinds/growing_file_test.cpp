@@ -1,7 +1,8 @@
-// The numbers in the file of kind growing: keys and occurrences are what the codes allow, whatever a file says.
+// The numbers in the file of kind growing: keys and occurrences are what the codes allow, whatever a file states.
 #include <gtest/gtest.h>
 
-#include <bloomery/bloomery.hpp>
+#include <bloomery/any_filter.hpp>
+#include <bloomery/kinds/growing.hpp>
 #include <vector>
 
 namespace {

@@ -5,12 +5,13 @@
 // lines are filled.
 #include <bloomery/kinds/growing.hpp>
 
-#include "suites/support.hpp"
+#include "support/memory.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 growing make_growing(const filter_params& params) {
   auto made = growing::make(params);
@@ -40,7 +41,7 @@ void expect_its_rate(const growing& filter, std::uint64_t queries, std::uint64_t
   expect_near(measured_rate(filter, queries, seed), queries, filter.fpr_now());
 }
 
-// Grows to each size in turn and measures there: against the law and against what the filter says of itself.
+// Grows to each size in turn and measures there: against the law and against what the filter reports of itself.
 void expect_law(std::string_view layout, const std::vector<std::uint64_t>& sizes, std::uint64_t queries) {
   auto filter = make_growing({.keys = 1000, .fpr = 0.01, .layout = layout});
   const growing_model law{filter.slot_bits(), static_cast<unsigned>(std::bit_width(filter.pages()) - 1)};
@@ -223,7 +224,7 @@ TEST(Growing, RefusesAMergeThatBreaksThePromiseUnlessAnyRateWillDo) {
 }
 
 TEST(Growing, TakesMemoryAheadOfItsKeys) {
-  failing_memory memory;
+  counting_memory memory;
   auto filter = make_growing({.keys = 1000, .fpr = 0.01, .memory = &memory.hooks});
   ASSERT_TRUE(filter.reserve(100'000));
   const std::uint64_t bytes = filter.memory_bytes();
@@ -233,14 +234,14 @@ TEST(Growing, TakesMemoryAheadOfItsKeys) {
   // Directories and spills only: no pages.
   EXPECT_LT(filter.memory_bytes(), bytes + 50'000);
   EXPECT_LT(memory.requests, requests + 1000);
-  memory.fail_at = memory.requests;
+  memory.refuse_at = memory.requests;
   EXPECT_EQ(filter.reserve(10'000'000).error().code, errc::out_of_memory);
 }
 
 TEST(Growing, SurvivesEveryRefusedAllocation) {
   // Whatever is refused: keys whose insert did not say `full` are there, and after a `full` everything is "maybe".
   const digest_source digests(8);
-  const auto fill = [&](failing_memory& memory) {
+  const auto fill = [&](counting_memory& memory) {
     auto filter = growing::make({.keys = 1000, .fpr = 0.01, .memory = &memory.hooks});
     if (!filter) {
       EXPECT_EQ(filter.error().code, errc::out_of_memory);
@@ -253,20 +254,20 @@ TEST(Growing, SurvivesEveryRefusedAllocation) {
       EXPECT_EQ(copy.error().code, errc::out_of_memory);
     }
   };
-  failing_memory memory;
+  counting_memory memory;
   fill(memory);
   const std::uint64_t requests = memory.requests;
   ASSERT_GT(requests, 30U);
   for (std::uint64_t n = 0; n < requests; ++n) {
     memory.requests = 0;
-    memory.fail_at = n;
+    memory.refuse_at = n;
     fill(memory);
     ASSERT_EQ(memory.live_bytes, 0) << n;
   }
 }
 
 TEST(Growing, AnswersMaybeToEverythingAfterAKeyFoundNoMemory) {
-  failing_memory memory;
+  counting_memory memory;
   auto filter = make_growing({.keys = 1000, .fpr = 0.01, .memory = &memory.hooks});
   memory_hooks none = memory.hooks;
   none.allocate = [](void* /*context*/, std::size_t /*size*/, std::size_t /*alignment*/) -> void* { return nullptr; };
@@ -338,7 +339,7 @@ std::vector<std::byte> bytes_of(const growing& filter) {
   return bytes;
 }
 
-// A code that was spilled is only found when its page says that it may be there: in the filter that was filled, in its copy and in what
+// A code that was spilled is only found when its page reports that it may be there: in the filter that was filled, in its copy and in what
 // a file gave.
 TEST(GrowingBytes, SpilledKeysAreFoundInWhatWasLoadedAndInCopies) {
   auto filter = make_growing({.keys = 1000, .fpr = 0.01});

@@ -1,8 +1,9 @@
-// What the kinds say of themselves in kind_info, against what they take.
+// What the kinds state of themselves in kind_info, against what they take.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <bloomery/bloomery.hpp>
+#include <bloomery/any_filter.hpp>
+#include <bloomery/kinds.hpp>
 #include <random>
 #include <string>
 #include <vector>
@@ -71,7 +72,7 @@ TEST(Kinds, TakeTheModesThatTheyNameAndRefuseOthersByNamingThem) {
   });
 }
 
-// ---- what kinds that are built at once share ----
+// ---- what static kinds share ----
 
 TEST(DigestSort, GivesTheDifferentOnesInOrderAndLosesNone) {
   std::mt19937_64 random(1);

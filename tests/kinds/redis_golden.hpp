@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "support/golden.hpp"
+
 namespace redis_golden {
 
 inline const std::string golden_dir = BLOOMERY_GOLDEN_DIR "/redisbloom/2.8.20/";
@@ -22,31 +24,15 @@ inline std::string read_text(const std::string& path) {
 }
 
 inline std::vector<std::vector<std::string>> read_table(const std::string& path) {
-  std::vector<std::vector<std::string>> rows;
-  std::istringstream lines(read_text(path));
-  for (std::string line; std::getline(lines, line);) {
-    if (line.empty() || line[0] == '#') continue;
-    std::vector<std::string> row;
-    std::istringstream cells(line);
-    for (std::string cell; std::getline(cells, cell, '\t');) row.push_back(cell);
-    rows.push_back(row);
-  }
-  return rows;
+  return bloomery::test::rows_of(read_text(path));
 }
-
-inline std::string key_of_hex(const std::string& hex) {
-  std::string key;
-  for (std::size_t i = 0; hex != "-" && i + 1 < hex.size(); i += 2) {
-    key.push_back(static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16)));
-  }
-  return key;
-}
+inline std::string key_of_hex(const std::string& hex) { return bloomery::test::from_hex(hex); }
 
 // The replies of SCANDUMP behind the first one, joined.
-inline std::string dumped_bits(const std::string& name, std::size_t links) {
+inline std::string dumped_bits(const std::string& name, std::size_t sub_filters) {
   std::string bits;
-  for (std::size_t link = 0; link < links; ++link) {
-    const std::string prefix = name + ".chunk" + std::to_string(link + 1) + "_iter";
+  for (std::size_t i = 0; i < sub_filters; ++i) {
+    const std::string prefix = name + ".chunk" + std::to_string(i + 1) + "_iter";
     for (const auto& entry : std::filesystem::directory_iterator(golden_dir)) {
       const std::string file = entry.path().filename().string();
       if (file.rfind(prefix, 0) == 0) bits += read_text(entry.path().string());

@@ -1,4 +1,4 @@
-// What the tests of kind ribbon share. Building and asking is compiled once, in ribbon_test.cpp.
+// What the tests of kind ribbon share. Building and querying is compiled once, in ribbon_test.cpp.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -277,8 +277,8 @@ TEST(Ribbon, CopiesAndViewsAnswerTheSame) {
   EXPECT_FALSE(built({.fpr = 0.003}, random_digests(17, 6000)) == filter);
 }
 
-// A look-up depends on the bytes that it is said to touch, and on no others.
-TEST(Ribbon, ALookupTouchesWhatItSays) {
+// A look-up depends on the bytes that it is documented to touch, and on no others.
+TEST(Ribbon, ALookupTouchesWhatItReports) {
   const auto digests = random_digests(18, 6000);
   for (const double fpr : {0.3, 0.003}) {
     const ribbon filter = built({.fpr = fpr}, digests);
@@ -340,26 +340,27 @@ TEST(Ribbon, RefusedMemoryIsAnErrorAndTheDigestsStay) {
   }
 }
 
-// Whether memory is sent for depends on the size that the view says.
+// Whether memory is prefetched depends on the size that the view states.
 TEST(Ribbon, BatchesOfAnyLengthAnswerAsSingleLookupsNearAndFar) {
   const digest_list held = random_digests(31, 3000);
-  digest_list asked = random_digests(32, 1000);
-  for (std::size_t i = 0; i < asked.size(); i += 3) asked[i] = held[i];
-  const kernels::ready_digests given{asked.data()};
+  digest_list queries = random_digests(32, 1000);
+  for (std::size_t i = 0; i < queries.size(); i += 3) queries[i] = held[i];
+  const kernels::ready_digests ready{queries.data()};
   for (const double fpr : {0.3, 0.01, 0.001, 1e-6, 1e-9}) {
     const ribbon filter = built({.fpr = fpr}, held);
     auto view =
         detail::ribbon_view_of(filter.geometry(), reinterpret_cast<const std::uint64_t*>(filter.payload().data()));
     for (const isa level : {isa::scalar, active_isa()}) {
-      const auto ask = kernels::ribbon_functions::of(level, filter.geometry().hash256());
+      const auto functions = kernels::ribbon_functions::of(level, filter.geometry().widest());
       for (const std::uint64_t bytes : {std::uint64_t{0}, kernels::ribbon_far_bytes + 1}) {
         view.size_bytes = bytes;
         for (const std::size_t count : {1U, 15U, 16U, 17U, 63U, 64U, 65U, 127U, 128U, 129U, 193U, 1000U}) {
           std::vector<std::uint64_t> mask(mask_words(count) + 1, 0x5555555555555555U);
-          ask.many(view, count, kernels::digest_feed(given), mask.data());
+          functions.many(view, count, kernels::digest_feed(ready), mask.data());
           for (std::size_t i = 0; i < count; ++i) {
-            ASSERT_EQ((mask[i / 64] >> (i % 64) & 1U) != 0, ask.one(view, asked[i])) << fpr << " " << count << " " << i;
-            ASSERT_TRUE(i % 3 != 0 || ask.one(view, asked[i]));
+            ASSERT_EQ((mask[i / 64] >> (i % 64) & 1U) != 0, functions.one(view, queries[i]))
+                << fpr << " " << count << " " << i;
+            ASSERT_TRUE(i % 3 != 0 || functions.one(view, queries[i]));
           }
           if (count % 64 != 0) {
             ASSERT_EQ(mask[count / 64] >> (count % 64), 0U);

@@ -6,7 +6,7 @@
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 TEST(Scalable, MergesWhereEveryLinkKeepsItsShareAndRefusesElsewhere) {
   const filter_params alike{.keys = 1000, .fpr = 0.01};
@@ -31,7 +31,7 @@ TEST(Scalable, MergesWhereEveryLinkKeepsItsShareAndRefusesElsewhere) {
   ASSERT_TRUE(a.merge(c));
   EXPECT_TRUE(a == *before);
   EXPECT_FALSE(a.keys().exact);
-  // Any rate: both sets are in it, and the rate is told.
+  // Any FPR: both sets are in it, and the FPR is reported.
   ASSERT_TRUE(a.merge(b, merge_fpr::any));
   for (const std::uint64_t digest : first) ASSERT_TRUE(a.may_contain(digest));
   for (const std::uint64_t digest : second) ASSERT_TRUE(a.may_contain(digest));
@@ -83,7 +83,7 @@ TEST(Scalable, ParametersThatItCannotHaveAreErrors) {
   EXPECT_EQ(code({.keys = 0, .fpr = 0.01, .layout = "redis"}), errc::bad_keys);
   EXPECT_EQ(code({.keys = 1000, .fpr = 1.0}), errc::bad_fpr);
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.0, .layout = "redis"}), errc::bad_fpr);
-  // More than any memory: an error, before anything is asked for.
+  // More than any memory: an error, before anything is requested.
   for (const std::string_view layout : {"split64", "redis"}) {
     EXPECT_EQ(code({.keys = 1'000'000'000'000'000'000, .fpr = 0.01, .layout = layout}), errc::bad_keys) << layout;
     EXPECT_EQ(code({.keys = max_keys, .fpr = 1e-9, .layout = layout}), errc::size_overflow) << layout;

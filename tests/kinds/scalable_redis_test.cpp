@@ -4,12 +4,12 @@
 #include <bloomery/kinds/scalable.hpp>
 
 #include "kinds/redis_golden.hpp"
-#include "suites/support.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 using namespace redis_golden;
 
 digest128 digest_of_hex(const std::string& hex) {

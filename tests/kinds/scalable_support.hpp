@@ -4,9 +4,9 @@
 #include <bloomery/kinds/scalable.hpp>
 #include <cstdlib>
 
-#include "suites/support.hpp"
+#include "support/typed.hpp"
 
-namespace bloomery::testing_support {
+namespace bloomery::test {
 
 inline scalable make_scalable(const filter_params& params) {
   auto made = scalable::make(params);
@@ -17,4 +17,4 @@ inline scalable make_scalable(const filter_params& params) {
   return std::move(*made);
 }
 
-}  // namespace bloomery::testing_support
+}  // namespace bloomery::test

@@ -6,12 +6,15 @@
 #include <cstdio>
 #include <functional>
 
+#include <bloomery/any_filter.hpp>
+
 #include "kinds/scalable_support.hpp"
+#include "support/memory.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 // Inserts keys until the chain has so many sub-filters and the newest is full; how many digests that took.
 std::uint64_t fill_sub_filters(scalable& filter, std::size_t sub_filters, const digest_source& keys) {
@@ -224,10 +227,10 @@ TEST(Scalable, ABatchIntoAFixedFilterStopsAtTheFirstKeyThatDoesNotFit) {
 TEST(Scalable, MemoryRefusedAtAGrowthLeavesItAsItWasAndCanComeBack) {
   // The second sub-filter needs one allocation, the third a longer list of sub-filters, too.
   for (const std::uint64_t failing : {0U, 1U, 2U, 3U}) {
-    failing_memory memory;
+    counting_memory memory;
     auto filter = make_scalable({.keys = 50, .fpr = 0.01, .memory = &memory.hooks});
     digest_source source(4);
-    memory.fail_at = memory.requests + failing;
+    memory.refuse_at = memory.requests + failing;
     std::uint64_t refused = 0;
     std::vector<std::uint64_t> taken;
     for (int i = 0; i < 2000; ++i) {
@@ -253,11 +256,11 @@ TEST(Scalable, MemoryRefusedAtAGrowthLeavesItAsItWasAndCanComeBack) {
 }
 
 TEST(Scalable, ABatchStopsWhereMemoryIsRefused) {
-  failing_memory memory;
+  counting_memory memory;
   auto filter = make_scalable({.keys = 100, .fpr = 0.01, .memory = &memory.hooks});
   digest_source source(5);
   const auto digests = source.take(5000);
-  memory.fail_at = memory.requests + 2;
+  memory.refuse_at = memory.requests + 2;
   const batch_outcome first = filter.insert_until_full(std::span<const std::uint64_t>(digests));
   ASSERT_LT(first.taken, digests.size());
   EXPECT_EQ(first.inserted, filter.keys().keys);

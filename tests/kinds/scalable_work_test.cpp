@@ -4,7 +4,7 @@
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 // Sub-filters of kind blocked that count how often one is sized.
 struct counted_blocked : blocked {
@@ -44,7 +44,7 @@ TEST(ScalableWork, SmallLinksThatDoNotGrowAreSizedAFewTimes) {
     for (const std::uint64_t digest : source.take(1000)) sub_filters.insert(digest);
     EXPECT_GE(sub_filters.sub_filters().size(), 1000 / first_keys - 5);
     EXPECT_LE(counted_blocked::sized, 10U);
-    // And each has the bits that it would have been given by itself.
+    // And each has the bits that it would have by itself.
     for (std::size_t i = 0; i < sub_filters.sub_filters().size(); i += 97) {
       const auto plan = blocked::plan({.keys = first_keys, .fpr = sub_filters.rate_of(i)});
       ASSERT_TRUE(plan);
@@ -68,7 +68,7 @@ TEST(ScalableWork, AChainThatCanGrowNoFurtherIsNotSizedAgain) {
   EXPECT_EQ(sub_filters.insert(digests[1]), insert_result::inserted) << "a chain that was cleared grows again";
 }
 
-// Counts what is asked for.
+// Counts what is requested.
 struct counted_memory {
   std::uint64_t bytes = 0;
   memory_hooks hooks{.allocate = allocate, .release = release, .context = this};

@@ -1,13 +1,13 @@
 // Numbers in files of kinds that erase: load checks them against the content, so that no later call makes them impossible.
-#include <gtest/gtest.h>
-
-#include <bloomery/bloomery.hpp>
 #include <string>
 #include <vector>
+
+#include "support/typed_kinds.hpp"
 
 namespace {
 
 using namespace bloomery;
+using namespace bloomery::test;
 
 std::uint64_t key(std::uint64_t i) { return mix64(i + 1); }
 
@@ -44,14 +44,12 @@ class StoredKeys : public testing::Test {
     return std::move(*filter);
   }
 };
-struct names {
+// Kinds with a mode in which they erase and one in which they do not, and whose bytes are one piece.
+struct erases_in_some_modes {
   template <class K>
-  static std::string GetName(int /*index*/) {
-    return std::string(K::info.name);
-  }
+  static constexpr bool of = erasing_in_some_modes<K>&& contiguous_kind<K>;
 };
-using kinds = testing::Types<cuckoo, dleft>;
-TYPED_TEST_SUITE(StoredKeys, kinds, names);
+TYPED_TEST_SUITE(StoredKeys, kinds_with<erases_in_some_modes>, kind_name);
 
 TYPED_TEST(StoredKeys, OfASetAreAsManyAsSlotsInUse) {
   const TypeParam filter = this->made("set");

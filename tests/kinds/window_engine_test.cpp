@@ -9,12 +9,12 @@
 #include <random>
 
 #include "kernels/check.hpp"
-#include "suites/support.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 constexpr std::uint64_t no_limit_keys = max_keys;
 constexpr std::uint64_t tick = 1000;
@@ -45,7 +45,7 @@ struct shape_case {
   std::uint64_t keys;  // a generation's
 };
 
-// A key is there as long as no more than kept * g counted inserts came after it: asked at just that moment, and the oldest
+// A key is there as long as no more than kept * g counted inserts came after it: looked up at just that moment, and the oldest
 // of those that must be there at every insert.
 void expect_edge(unsigned hashes, unsigned slots, const shape_case& shape) {
   auto engine = make_engine({.lines = shape.lines, .hashes = hashes, .slots = slots, .generation_keys = shape.keys});
@@ -151,7 +151,7 @@ TEST(WindowEngine, IdleTimeAloneForgetsAndAQueryWritesNothing) {
   }
 }
 
-// Generations, kept exactly: what the header of kinds/window/schedule.hpp says, written down in another way.
+// Generations, kept exactly: what the header of kinds/window/schedule.hpp describes, written down in another way.
 struct model {
   std::uint64_t tick_ns;
   std::uint64_t keys;
@@ -177,8 +177,8 @@ struct model {
   }
 };
 
-// Bursts, lulls, idle times, a clock that goes back, questions about the future: every key that the model says is in the window
-// must be there, and what it says is long gone may be there as any absent key may.
+// Bursts, lulls, idle times, a clock that goes back, questions about the future: every key that the model has in the window
+// must be there, and what it counts as long gone may be there as any absent key may.
 void expect_model(unsigned hashes, unsigned slots, std::uint64_t seed) {
   auto engine = make_engine({.lines = 300, .hashes = hashes, .slots = slots, .generation_keys = 400, .tick_ns = tick});
   const unsigned kept = engine.geometry().kept();

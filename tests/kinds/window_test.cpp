@@ -7,12 +7,12 @@
 #include <cstdio>
 #include <thread>
 
-#include "suites/support.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 constexpr std::uint64_t second = 1'000'000'000;
 
@@ -209,7 +209,7 @@ TEST(Window, KeysStayForTheTimeAskedForAndAreGoneAFewGenerationsLater) {
     auto filter =
         make_window({.keys = 5000, .fpr = 0.01, .layout = layout, .window_ns = 60 * second, .clock = &clock.hook});
     digest_source source(3);
-    // A slow stream, 50 keys a second; each is asked 60 seconds after its insert.
+    // A slow stream, 50 keys a second; each is looked up 60 seconds after its insert.
     std::vector<std::uint64_t> keys;
     std::uint64_t late_found = 0;
     std::uint64_t late = 0;
@@ -255,7 +255,7 @@ TEST(Window, MoreKeysThanItWasMadeForShortenTheTimeAndItSaysByHowMuch) {
   EXPECT_GE(state.guaranteed_keys, 10'000U);
   EXPECT_GE(state.covered_keys, state.guaranteed_keys);
   EXPECT_NEAR(static_cast<double>(state.covered_ns) / second, static_cast<double>(state.covered_keys) / 100.0, 2.0);
-  // What it says is covered is there.
+  // What it reports as covered is there.
   const std::size_t back = state.covered_ns * 100 / second - 1;
   for (std::size_t i = keys.size() - back; i < keys.size(); ++i) ASSERT_TRUE(filter.may_contain(keys[i]));
   EXPECT_LE(filter.fpr_now(), 0.0115);
@@ -328,7 +328,7 @@ TEST(Window, GoesOnAfterALoadAsIfNothingHadHappenedInTheMiddleOfAGeneration) {
     }
     EXPECT_TRUE(loaded == filter);
     EXPECT_EQ(loaded.keys().keys, filter.keys().keys);
-    // A file that is loaded much later: everything is forgotten, and the first insert says so too.
+    // A file that is loaded much later: everything is forgotten, and the first insert reports it too.
     const auto keys = source.take(100);
     filter.insert_batch(keys);
     auto later = reloaded(filter, [](stored_shape& /*shape*/) {});
@@ -359,7 +359,7 @@ TEST(Window, ATimeWindowStartsWithoutOldKeysAndUsesTheSystemsClock) {
   EXPECT_GT(filter.shape().field[5], 1'600'000'000 * second);
   filter.insert(mix64(1));
   EXPECT_TRUE(filter.may_contain(mix64(1)));
-  // The file says that its generation began ten hours earlier.
+  // The file states that its generation began ten hours earlier.
   auto old = reloaded(filter, [](stored_shape& shape) { shape.field[5] -= 36'000 * second; });
   EXPECT_FALSE(old.may_contain(mix64(1)));
   EXPECT_TRUE(make_window({.keys = 1000, .fpr = 0.01}).shape().field[5] == 0) << "no time where only the number counts";

@@ -1,5 +1,7 @@
 // The table of compressions: names, ids, and programs that do not have them.
-#include "native/support.hpp"
+#include <bloomery/kinds/bloom.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {

@@ -2,90 +2,95 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "native/support.hpp"
+#include <array>
+#include <bloomery/kinds/bloom.hpp>
+
+#include "support/filters.hpp"
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {
 
-struct form {
+struct encoding {
   std::uint32_t codec;
   bool text;
 };
-constexpr std::array<form, 5> forms = {
+constexpr std::array<encoding, 5> encodings = {
     {{codec_none, false}, {codec_zstd, false}, {codec_gzip, false}, {codec_rans, false}, {codec_none, true}}};
 
-template <class K>
-class Damage : public ::testing::Test {};
-TYPED_TEST_SUITE(Damage, all_kinds, kind_names);
+class Damage : public KindTest {};
+BLOOMERY_FOR_KINDS(Damage, kind_table());
 
-TYPED_TEST(Damage, EveryTruncationIsAnError) {
-  for (const auto [codec, text] : forms) {
-    const bytes whole = saved(sample<TypeParam>(20), {.codec = codec, .text = text});
-    // The newline behind the text form's last line is not part of what it says.
+TEST_P(Damage, EveryTruncationIsAnError) {
+  for (const auto [codec, text] : encodings) {
+    const bytes whole = saved_bytes(sample(GetParam(), 20), {.codec = codec, .text = text});
+    // The newline after the last line of the text encoding is not part of its content.
     const std::size_t needed = text ? whole.size() - 1 : whole.size();
     for (std::size_t size = 0; size < needed; ++size) {
       const bytes cut(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-      EXPECT_FALSE(load_bytes<TypeParam>(cut)) << size << " of " << whole.size() << ", codec " << codec;
+      EXPECT_FALSE(any_filter::load_bytes(cut)) << size << " of " << whole.size() << ", codec " << codec;
       EXPECT_FALSE(read_header_bytes(cut)) << size << " of " << whole.size() << ", codec " << codec;
     }
   }
 }
 
-TYPED_TEST(Damage, EveryFlippedBitIsAnError) {
-  for (const auto [codec, text] : forms) {
-    bytes file = saved(sample<TypeParam>(20), {.codec = codec, .text = text});
-    ASSERT_TRUE(load_bytes<TypeParam>(file));
+TEST_P(Damage, EveryFlippedBitIsAnError) {
+  for (const auto [codec, text] : encodings) {
+    bytes file = saved_bytes(sample(GetParam(), 20), {.codec = codec, .text = text});
+    ASSERT_TRUE(any_filter::load_bytes(file));
     for (std::size_t bit = 0; bit < file.size() * 8; ++bit) {
       const std::byte mask{static_cast<unsigned char>(1U << (bit % 8))};
       file[bit / 8] ^= mask;
-      EXPECT_FALSE(load_bytes<TypeParam>(file)) << "bit " << bit % 8 << " of byte " << bit / 8 << ", codec " << codec;
+      EXPECT_FALSE(any_filter::load_bytes(file)) << "bit " << bit % 8 << " of byte " << bit / 8 << ", codec " << codec;
       file[bit / 8] ^= mask;
     }
   }
 }
 
-TYPED_TEST(Damage, EveryOtherValueOfEveryByteIsAnError) {
-  bytes file = saved(sample<TypeParam>(20), {.codec = codec_none});
+TEST_P(Damage, EveryOtherValueOfEveryByteIsAnError) {
+  bytes file = saved_bytes(sample(GetParam(), 20), {.codec = codec_none});
   for (std::size_t i = 0; i < file.size(); ++i) {
     for (unsigned change = 1; change < 256; ++change) {
       file[i] ^= static_cast<std::byte>(change);
-      EXPECT_FALSE(load_bytes<TypeParam>(file)) << "byte " << i << " changed by " << change;
+      EXPECT_FALSE(any_filter::load_bytes(file)) << "byte " << i << " changed by " << change;
       file[i] ^= static_cast<std::byte>(change);
     }
   }
 }
 
-TYPED_TEST(Damage, AnAppendedByteIsAnError) {
-  for (const auto [codec, text] : forms) {
-    bytes file = saved(sample<TypeParam>(20), {.codec = codec, .text = text});
+TEST_P(Damage, AnAppendedByteIsAnError) {
+  for (const auto [codec, text] : encodings) {
+    bytes file = saved_bytes(sample(GetParam(), 20), {.codec = codec, .text = text});
     file.push_back(std::byte{text ? std::uint8_t{'A'} : std::uint8_t{0}});
-    EXPECT_FALSE(load_bytes<TypeParam>(file));
+    EXPECT_FALSE(any_filter::load_bytes(file));
   }
 }
 
-template <class K>
-class MappedDamage : public ::testing::Test {};
-TYPED_TEST_SUITE(MappedDamage, mapped_kinds, kind_names);
+class MappedDamage : public KindTest {};
+BLOOMERY_FOR_KINDS(MappedDamage, kinds_where(&kind_case::is_mappable));
 
-// Whether a mapped file is refused: at open, by every look-up (it has one chunk), and by verify_all.
-template <class K>
+// Whether a mapped file is refused: at open, or as damaged by the look-up of keys that it holds (it has one chunk), by whatever
+// reads all of it, and by a copy.
 testing::AssertionResult refused(const std::string& path) {
-  const auto file = mapped<K>::open(path.c_str());
+  const auto file = any_filter::open(path.c_str());
   if (!file) return testing::AssertionSuccess();
-  if (file->header().chunks() != 1) return testing::AssertionFailure() << "the file has several chunks";
+  if (!file->is_mapped()) return testing::AssertionFailure() << "it is not mapped";
   for (std::uint64_t key = 0; key < 3; ++key) {
-    const auto answer = file->may_contain(sample_digest(key));
-    if (answer) return testing::AssertionFailure() << "a look-up answered " << *answer;
-    if (answer.error().code != errc::chunk_damaged) return testing::AssertionFailure() << "not called damage";
+    const std::uint64_t digest = file->info().integer_keys ? 7 * key : sample_digest(key);
+    std::uint64_t mask = 0;
+    const auto done = file->may_contain(std::span<const std::uint64_t>(&digest, 1), std::span(&mask, 1));
+    if (done) return testing::AssertionFailure() << "a look-up answered " << mask;
+    if (done.error().code != errc::chunk_damaged) return testing::AssertionFailure() << "not called damage";
   }
-  if (file->verify_all()) return testing::AssertionFailure() << "verify_all found nothing";
+  if (file->stats()) return testing::AssertionFailure() << "stats found nothing";
+  if (file->clone()) return testing::AssertionFailure() << "it was copied";
   return testing::AssertionSuccess();
 }
 
-TYPED_TEST(MappedDamage, EveryFlippedBitIsAnErrorAtOpenOrWhenTouched) {
+TEST_P(MappedDamage, EveryFlippedBitIsAnErrorAtOpenOrWhenTouched) {
   const folder box;
   const std::string path = box / "filter";
-  bytes file = saved(sample<TypeParam>(20));
+  bytes file = saved_bytes(sample(GetParam(), 20));
   write_bytes(path, file);
   const int fd = ::open(path.c_str(), O_WRONLY);
   ASSERT_GE(fd, 0);
@@ -93,27 +98,28 @@ TYPED_TEST(MappedDamage, EveryFlippedBitIsAnErrorAtOpenOrWhenTouched) {
     const auto at = static_cast<off_t>(bit / 8);
     const std::byte changed = file[bit / 8] ^ std::byte{static_cast<unsigned char>(1U << (bit % 8))};
     ASSERT_EQ(::pwrite(fd, &changed, 1, at), 1);
-    EXPECT_TRUE(refused<TypeParam>(path)) << "bit " << bit % 8 << " of byte " << bit / 8;
+    EXPECT_TRUE(refused(path)) << "bit " << bit % 8 << " of byte " << bit / 8;
     ASSERT_EQ(::pwrite(fd, &file[bit / 8], 1, at), 1);
   }
   ::close(fd);
-  const auto whole = mapped<TypeParam>::open(path.c_str());
+  const auto whole = any_filter::open(path.c_str());
   ASSERT_TRUE(whole);
-  EXPECT_TRUE(whole->verify_all());
+  EXPECT_TRUE(whole->is_mapped());
+  EXPECT_TRUE(whole->stats());
 }
 
-TYPED_TEST(MappedDamage, EveryTruncationIsAnErrorAtOpen) {
+TEST_P(MappedDamage, EveryTruncationIsAnErrorAtOpen) {
   const folder box;
   const std::string path = box / "filter";
-  const bytes file = saved(sample<TypeParam>(20));
+  const bytes file = saved_bytes(sample(GetParam(), 20));
   write_bytes(path, file);
   for (std::size_t size = file.size(); size-- > 0;) {
     ASSERT_EQ(::truncate(path.c_str(), static_cast<off_t>(size)), 0);
-    EXPECT_FALSE(mapped<TypeParam>::open(path.c_str())) << size << " of " << file.size();
+    EXPECT_FALSE(any_filter::open(path.c_str())) << size << " of " << file.size();
   }
 }
 
-TEST(Damage, EveryByteOfALargeHeaderIsCovered) {
+TEST(DamageOf, EveryByteOfALargeHeaderIsCovered) {
   bytes file = saved(sample<bloom>(60'000));
   ASSERT_EQ(read_header_bytes(file).value_or(file_header{}).payload_offset(), large_header_bytes);
   for (std::size_t i = 0; i < large_header_bytes; ++i) {
@@ -125,7 +131,7 @@ TEST(Damage, EveryByteOfALargeHeaderIsCovered) {
   EXPECT_TRUE(load_bytes<bloom>(file));
 }
 
-TEST(Damage, ChunksThatChangedPlacesAreNoticed) {
+TEST(DamageOf, ChunksThatChangedPlacesAreNoticed) {
   const bytes whole = saved(sample<bloom>(20'000));
   const auto header = read_header_bytes(whole);
   ASSERT_TRUE(header);
@@ -142,7 +148,7 @@ TEST(Damage, ChunksThatChangedPlacesAreNoticed) {
   EXPECT_EQ(load_error<bloom>(file), "is damaged in chunk 1, bytes 4352 to 8447: copy or build it again");
 }
 
-TEST(Damage, TheLastChunkIsNamedWithItsRealEnd) {
+TEST(DamageOf, TheLastChunkIsNamedWithItsRealEnd) {
   bytes file = saved(sample<bloom>(20));
   const auto header = read_header_bytes(file);
   ASSERT_TRUE(header);
@@ -151,7 +157,7 @@ TEST(Damage, TheLastChunkIsNamedWithItsRealEnd) {
                                          std::to_string(255 + header->stored_bytes) + ": copy or build it again");
 }
 
-TEST(Damage, BytesBetweenPayloadAndChecksumsMustBeZero) {
+TEST(DamageOf, BytesBetweenPayloadAndChecksumsMustBeZero) {
   const bytes whole = saved(sample<bloom>(1000), {.codec = codec_gzip});
   const auto header = read_header_bytes(whole);
   ASSERT_TRUE(header);

@@ -1,6 +1,8 @@
 // Files that earlier versions wrote are read for ever, and today's code writes them again to the same bytes.
-// tests/golden/native/README.md says how they were made.
-#include "native/support.hpp"
+// tests/golden/native/README.md describes how they were made.
+#include <bloomery/kinds.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {
@@ -35,7 +37,7 @@ std::vector<std::uint64_t> golden_digests() {
   return digests;
 }
 
-// Kinds that are built at once: read from the file, written as the file, and every key is found.
+// Static kinds: read from the file, written as the file, and every key is found.
 template <static_kind K>
 void expect_golden_build(const std::string& name) {
   const bytes file = read_bytes(golden_path(name));

@@ -1,8 +1,11 @@
-// The header: where its fields are, what it refuses, and what it says of files that are not filters.
+// The header: where its fields are, what it refuses, and what it reports of files that are not filters.
 #include <cmath>
 #include <limits>
 
-#include "native/support.hpp"
+#include <bloomery/core/bytes.hpp>
+#include <bloomery/native/header.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {
@@ -30,7 +33,7 @@ bytes encoded(const file_header& header) {
   return out;
 }
 
-// A file whose header says `header`, filled up to the size that it implies.
+// A file whose header is `header`, filled up to the size that it implies.
 bytes whole_file(const file_header& header) {
   bytes file = encoded(header);
   file.resize(header.file_bytes());

@@ -1,5 +1,11 @@
-// Memory is asked for after the sizes have been checked, never beyond a limit, and every refusal is survived.
-#include "native/support.hpp"
+// Memory is requested after the sizes have been checked, never beyond a limit, and every refusal is survived.
+#include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
+#include <bloomery/posix/mapped.hpp>
+
+#include "support/filters.hpp"
+#include "support/memory.hpp"
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {
@@ -24,7 +30,7 @@ file_header small_bloom() {
   return header;
 }
 
-TEST(HostileFile, SizesThatDoNotFitAskForNoMemory) {
+TEST(HostileFile, SizesThatDoNotFitRequestNoMemory) {
   const bytes whole = assemble(small_bloom(), bytes(1024));
   ASSERT_TRUE(load_bytes<bloom>(whole)) << load_error<bloom>(whole);
   struct change {
@@ -97,12 +103,11 @@ std::vector<bytes> false_payloads(std::uint32_t codec, std::uint64_t payload_byt
   return all;
 }
 
-template <class K>
-class HostilePackedFile : public ::testing::Test {};
-TYPED_TEST_SUITE(HostilePackedFile, all_kinds, kind_names);
+class HostilePackedFile : public KindTest {};
+BLOOMERY_FOR_KINDS(HostilePackedFile, kind_table());
 
-TYPED_TEST(HostilePackedFile, TakesNoMemoryButForWhatItIsProvenToHold) {
-  const bytes large = saved(sample<TypeParam>(200'000));
+TEST_P(HostilePackedFile, TakesNoMemoryButForWhatItIsProvenToHold) {
+  const bytes large = saved_bytes(sample(GetParam(), 200'000));
   for (const std::uint32_t codec : {codec_zstd, codec_gzip, codec_rans}) {
     file_header header = *read_header_bytes(large);
     header.codec = codec;
@@ -110,7 +115,7 @@ TYPED_TEST(HostilePackedFile, TakesNoMemoryButForWhatItIsProvenToHold) {
       header.stored_bytes = stored.size();
       const bytes file = assemble(header, stored);
       counting_memory memory;
-      const auto loaded = load_bytes<TypeParam>(file, {.memory = &memory.hooks});
+      const auto loaded = any_filter::load_bytes(file, {.memory = &memory.hooks});
       EXPECT_FALSE(loaded);
       EXPECT_LE(memory.most_bytes, 4 * file.size() + 65536) << codec_name(codec) << " of " << header.payload_bytes;
     }
@@ -144,7 +149,7 @@ TEST(HostileFile, PackedPayloadsFollowedByOtherBytesAreRefused) {
   }
 }
 
-TEST(HostileFile, BitsBehindTheEndOfABloomAreRefused) {
+TEST(HostileFile, BitsAfterTheEndOfABloomAreRefused) {
   file_header header = small_bloom();
   header.shape.field[0] = 8190;
   bytes stored(1024);
@@ -154,14 +159,14 @@ TEST(HostileFile, BitsBehindTheEndOfABloomAreRefused) {
             "its header is not usable: field bits past the end has value 8190");
 }
 
-TEST(HostileFile, WideDigestsOfANarrowKindAreRefused) {
+TEST(HostileFile, A128BitDigestOfAKindThatTakesNoneIsRefused) {
   bytes file = saved(sample<blocked>(20));
   store_le<std::uint32_t>(&file[20], 128);
   seal_header(file);
   EXPECT_EQ(load_error<blocked>(file), "its header is not usable: field digest bits has value 128");
 }
 
-TEST(Memory, IsAskedForWithinTheLimitOnly) {
+TEST(Memory, IsRequestedWithinTheLimitOnly) {
   const bloom filter = sample<bloom>(10'000);  // about 12 KB
   for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     for (const bool text : {false, true}) {
@@ -176,9 +181,8 @@ TEST(Memory, IsAskedForWithinTheLimitOnly) {
   }
 }
 
-template <class K>
-class Refusal : public ::testing::Test {};
-TYPED_TEST_SUITE(Refusal, all_kinds, kind_names);
+class Refusal : public KindTest {};
+BLOOMERY_FOR_KINDS(Refusal, kind_table());
 
 // Runs `action(hooks)` with the n-th request refused, for every n until one run needs fewer; how many were refused.
 template <class Action>
@@ -195,31 +199,23 @@ std::uint64_t refuse_each(Action&& action) {
   }
 }
 
-template <class K>
-concept unpacks_with_hooks = (mappable<K> && !contiguous_kind<K>) ||
-                             requires(const stored_shape& shape, std::span<const std::byte> from,
-                                      const memory_hooks* hooks) {
-  K::deserialize(shape, from, hooks);
-};
-
-TYPED_TEST(Refusal, OfAnyPieceIsAnErrorOfLoad) {
-  const TypeParam filter = sample<TypeParam>(1000);
+TEST_P(Refusal, OfAnyPieceIsAnErrorOfLoad) {
+  const any_filter filter = sample(GetParam(), 1000);
   const folder box;
   for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     for (const bool text : {false, true}) {
       const std::string path = box / "filter";
-      ASSERT_TRUE(
-          save(filter, sample_hash<TypeParam>(), path.c_str(), {.codec = codec, .replace = true, .text = text}));
+      ASSERT_TRUE(filter.save(path.c_str(), {.codec = codec, .replace = true, .text = text}));
       const std::uint64_t refused = refuse_each([&](const memory_hooks* hooks) -> result<void> {
-        const auto loaded = load<TypeParam>(path.c_str(), {.memory = hooks});
+        const auto loaded = any_filter::load(path.c_str(), {.memory = hooks});
         if (!loaded) return fail(loaded.error());
-        EXPECT_TRUE(loaded->filter == filter);
+        EXPECT_TRUE(*loaded == filter);
         return {};
       });
       // The payload; a packed one before it; the text and what it decodes to. Kinds that unpack it into such memory, or
-      // list its parts there, ask for more.
+      // list its parts there, request more.
       const std::uint64_t pieces = 1U + (codec != codec_none ? 1U : 0U) + (text ? 2U : 0U);
-      if constexpr (unpacks_with_hooks<TypeParam>) {
+      if (GetParam().unpacks_with_hooks) {
         EXPECT_GT(refused, pieces);
       } else {
         EXPECT_EQ(refused, pieces);
@@ -228,22 +224,22 @@ TYPED_TEST(Refusal, OfAnyPieceIsAnErrorOfLoad) {
   }
 }
 
-TYPED_TEST(Refusal, OfAnyPieceIsAnErrorOfSaveAndLeavesNoFile) {
-  const TypeParam filter = sample<TypeParam>(1000);
+TEST_P(Refusal, OfAnyPieceIsAnErrorOfSaveAndLeavesNoFile) {
+  const any_filter filter = sample(GetParam(), 1000);
   const folder box;
   const std::string path = box / "filter";
   for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     const std::uint64_t refused = refuse_each([&](const memory_hooks* hooks) -> result<void> {
-      auto done = save(filter, sample_hash<TypeParam>(), path.c_str(), {.codec = codec, .memory = hooks});
+      auto done = filter.save(path.c_str(), {.codec = codec, .memory = hooks});
       EXPECT_EQ(box.names().size(), done ? 1U : 0U);
       return done;
     });
-    EXPECT_EQ(refused, (contiguous_kind<TypeParam> ? 0U : 1U) + (codec != codec_none ? 1U : 0U));
+    EXPECT_EQ(refused, (GetParam().is_contiguous ? 0U : 1U) + (codec != codec_none ? 1U : 0U));
     std::filesystem::remove(path);
   }
 }
 
-TEST(Refusal, IsAnErrorOfOpeningAMappedFile) {
+TEST(RefusalOfMemory, IsAnErrorOfOpeningAMappedFile) {
   const folder box;
   const std::string path = box / "filter";
   ASSERT_TRUE(save(sample<bloom>(1000), {}, path.c_str()));
@@ -255,7 +251,7 @@ TEST(Refusal, IsAnErrorOfOpeningAMappedFile) {
             1U);
 }
 
-TEST(Refusal, IsAnErrorOfReadingAStreamAtEachOfItsSteps) {
+TEST(RefusalOfMemory, IsAnErrorOfReadingAStreamAtEachOfItsSteps) {
   const std::uint64_t refused = refuse_each([&](const memory_hooks* hooks) -> result<void> {
     const auto read = read_file("/dev/zero", hooks, std::uint64_t{1} << 20U);
     if (!read && read.error().code == errc::out_of_memory) return fail(read.error());

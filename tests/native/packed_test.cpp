@@ -1,7 +1,9 @@
 // Filters made for packed files: how small the file is, and that the rate is the one promised.
 #include <bloomery/core/binomial.hpp>
 
-#include "native/support.hpp"
+#include <bloomery/kinds/bloom.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {

@@ -1,8 +1,8 @@
-// The codec `rans`: bytes in, the information in them out, and never more memory or time than the header says.
+// The codec `rans`: bytes in, the information in them out, and never more memory or time than the header states.
 #include <bloomery/native/rans.hpp>
 #include <bloomery/sizing/sizing.hpp>
 
-#include "native/support.hpp"
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {
@@ -101,7 +101,7 @@ TEST(Rans, NothingExpandsByMoreThanItsLimit) {
   }
 }
 
-// Without the file's checksums in front: whatever it is given, it fails or fills what it was given, with other bytes.
+// Without the file's checksums in front: whatever the input, it fails or fills the output, with other bytes.
 TEST(Rans, EveryTruncationAndEveryChangedByteIsAnErrorOrHarmless) {
   for (const bytes& from : {random_bits(600, 0.05), random_counters(300), random_bits(40, 0.5)}) {
     const bytes whole = coded(from);

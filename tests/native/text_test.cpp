@@ -1,5 +1,7 @@
 // The text form: how it looks, what copying may do to it, and what may not have happened to it.
-#include "native/support.hpp"
+#include <bloomery/kinds/bloom.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {

@@ -1,4 +1,4 @@
-// The shards of a set are found by reading the folder once; where it cannot be read, by asking for every name.
+// The shards of a set are found by reading the folder once; where it cannot be read, by looking for every name.
 #include <dirent.h>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <string>
 
-#include "native/support.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
@@ -19,7 +19,7 @@ unsigned readdir_others = 0;  // so many names of other files come before those 
 
 }  // namespace
 
-// In place of the C library's, for this program: they count, and fail when they are told to.
+// In place of the C library's, for this program: they count, and fail on demand.
 extern "C" int access(const char* path, int mode) noexcept {
   ++access_calls;
   return ::faccessat(AT_FDCWD, path, mode, 0);

@@ -1,117 +1,206 @@
-// Filters asked where they lie: the same answers as in memory, damage found when it is touched, few pages read.
+// Filters queried in place: the same answers as in memory, damage found when it is touched, few pages read.
 #include <fcntl.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
+#include <bloomery/core/bytes.hpp>
+#include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
+#include <bloomery/kinds/dual.hpp>
+#include <bloomery/posix/mapped.hpp>
 #include <cstdio>
+#include <fstream>
 #include <thread>
 
-#include "native/support.hpp"
+#include "support/filters.hpp"
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {
 
-template <class K>
-class Mapped : public ::testing::Test {};
-TYPED_TEST_SUITE(Mapped, mapped_kinds, kind_names);
+class Mapped : public KindTest {};
+BLOOMERY_FOR_KINDS(Mapped, kinds_where(&kind_case::is_mappable));
 
+any_filter opened(const std::string& path, bool trust = false) {
+  auto file = any_filter::open(path.c_str(), {.trust = trust});
+  if (!file) {
+    ADD_FAILURE() << describe(file.error()).c_str();
+    std::abort();
+  }
+  EXPECT_TRUE(file->is_mapped());
+  return std::move(*file);
+}
+std::string saved_at(const folder& box, const any_filter& filter) {
+  const std::string path = box / "filter";
+  EXPECT_TRUE(filter.save(path.c_str(), {.replace = true}));
+  return path;
+}
 template <class K>
 std::string saved_at(const folder& box, const K& filter) {
   const std::string path = box / "filter";
   EXPECT_TRUE(save(filter, sample_hash<K>(), path.c_str(), {.replace = true}));
   return path;
 }
+key_list sample_digests(std::uint64_t count, std::uint64_t step = 1, std::uint64_t first = 0) {
+  key_list digests(count);
+  for (std::uint64_t i = 0; i < count; ++i) digests[i] = sample_digest(first + i * step);
+  return digests;
+}
 
-TYPED_TEST(Mapped, AnswersAsTheFilterInMemoryDoes) {
+TEST_P(Mapped, AnswersAsTheFilterInMemoryDoes) {
   const folder box;
   for (const std::uint64_t keys : {std::uint64_t{20}, std::uint64_t{100'000}}) {
-    const TypeParam filter = sample<TypeParam>(keys);
+    const any_filter filter = sample(GetParam(), keys);
     const std::string path = saved_at(box, filter);
+    const key_list digests = sample_digests(2 * keys);
     for (const bool trust : {false, true}) {
-      const auto file = mapped<TypeParam>::open(path.c_str(), trust);
-      ASSERT_TRUE(file) << describe(file.error()).c_str();
-      EXPECT_EQ(file->hash(), sample_hash<TypeParam>());
-      EXPECT_EQ(file->header().shape.keys, filter.keys().keys);
-      std::uint64_t differing = 0;
-      for (std::uint64_t i = 0; i < 2 * keys; ++i) {
-        const auto answer = file->may_contain(sample_digest(i));
-        ASSERT_TRUE(answer);
-        differing += *answer != filter.may_contain(sample_digest(i)) ? 1U : 0U;
-      }
-      EXPECT_EQ(differing, 0U);
+      const any_filter file = opened(path, trust);
+      EXPECT_EQ(file.hash(), sample_hash(GetParam()));
+      EXPECT_EQ(file.shape().keys, filter.shape().keys);
+      EXPECT_EQ(find_keys(file, digests), find_keys(filter, digests));
     }
   }
 }
 
-TYPED_TEST(Mapped, BatchesOfEverySizeAnswerAsSingleLookUpsDo) {
+TEST_P(Mapped, BatchesOfEverySizeAnswerAsSingleLookUpsDo) {
   const folder box;
-  const TypeParam filter = sample<TypeParam>(30'000);
+  const any_filter filter = sample(GetParam(), 30'000);
   const std::string path = saved_at(box, filter);
   for (const std::size_t size : {0U, 1U, 63U, 64U, 65U, 1000U, 1024U, 1025U, 5000U}) {
+    const key_list digests = sample_digests(size, 13);
     for (const bool trust : {false, true}) {
-      const auto file = mapped<TypeParam>::open(path.c_str(), trust);
-      ASSERT_TRUE(file);
-      std::vector<std::uint64_t> digests;
-      for (std::uint64_t i = 0; i < size; ++i) digests.push_back(sample_digest(i * 13));
-      std::vector<std::uint64_t> mask(mask_words(size), ~std::uint64_t{0});
-      ASSERT_TRUE(file->may_contain_batch(digests, mask));
-      for (std::size_t i = 0; i < size; ++i) {
-        EXPECT_EQ((mask[i / 64] >> (i % 64) & 1U) != 0, filter.may_contain(digests[i])) << i;
-      }
-      for (std::size_t i = size; i < mask.size() * 64; ++i) EXPECT_EQ(mask[i / 64] >> (i % 64) & 1U, 0U);
+      const std::vector<bool> found = find_keys(opened(path, trust), digests);
+      for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(found[i], contains(filter, digests[i])) << i;
     }
   }
 }
 
-TYPED_TEST(Mapped, MaskThatIsTooSmallIsRefused) {
+TEST_P(Mapped, MaskThatIsTooSmallIsRefused) {
   const folder box;
-  const std::string path = saved_at(box, sample<TypeParam>(20));
-  const auto file = mapped<TypeParam>::open(path.c_str());
-  ASSERT_TRUE(file);
-  const std::vector<std::uint64_t> digests(65);
+  const any_filter file = opened(saved_at(box, sample(GetParam(), 20)));
+  const key_list digests(65);
   std::vector<std::uint64_t> mask(1);
-  const auto asked = file->may_contain_batch(digests, mask);
-  ASSERT_FALSE(asked);
-  EXPECT_EQ(describe(asked.error()).view(), "the mask is too small: it holds 64 and 65 are needed");
+  EXPECT_EQ(error_of(file.may_contain(digests, mask)), "the mask is too small: it holds 64 and 65 are needed");
 }
 
-TYPED_TEST(Mapped, DamagedChunkIsAnErrorOfTheLookUpsThatTouchItOnly) {
+TEST_P(Mapped, DamagedChunkIsAnErrorOfTheLookUpsThatTouchItOnly) {
   const folder box;
-  const TypeParam filter = sample<TypeParam>(100'000);
+  const any_filter filter = sample(GetParam(), 100'000);
   const std::string path = saved_at(box, filter);
   bytes content = read_bytes(path);
   constexpr std::uint64_t bad_chunk = 5;
   content[large_header_bytes + bad_chunk * chunk_bytes + 77] ^= std::byte{16};
   write_bytes(path, content);
 
-  const auto file = mapped<TypeParam>::open(path.c_str());
-  ASSERT_TRUE(file) << "the header is whole";
-  const auto trusting = mapped<TypeParam>::open(path.c_str(), true);
-  ASSERT_TRUE(trusting);
+  const any_filter file = opened(path);  // the header is whole
+  const any_filter trusting = opened(path, true);
   std::uint64_t touching = 0;
   std::vector<std::uint64_t> mask(1);
   for (std::uint64_t i = 0; i < 2000; ++i) {
     const std::uint64_t digest = sample_digest(i);
-    bool touches = false;
-    filter.for_each_touched(
-        digest, [&](std::uint64_t first, std::uint64_t /*size*/) { touches |= first / chunk_bytes == bad_chunk; });
+    const auto chunks = GetParam().touched_chunks(filter, digest);
+    const bool touches = std::find(chunks.begin(), chunks.end(), bad_chunk) != chunks.end();
     touching += touches ? 1U : 0U;
-    const auto answer = file->may_contain(digest);
-    ASSERT_EQ(!answer, touches) << i;
-    const auto batch = file->may_contain_batch(std::span(&digest, 1), mask);
-    ASSERT_EQ(!batch, touches) << i;
+    const auto done = file.may_contain(std::span(&digest, 1), mask);
+    ASSERT_EQ(!done, touches) << i;
     if (touches) {
-      EXPECT_EQ(describe(answer.error()).view(), "is damaged in chunk 5, bytes 24576 to 28671: copy or build it again");
-      EXPECT_EQ(batch.error().code, errc::chunk_damaged);
+      EXPECT_EQ(error_of(done), "is damaged in chunk 5, bytes 24576 to 28671: copy or build it again");
     }
-    EXPECT_TRUE(trusting->may_contain(digest));
+    EXPECT_TRUE(trusting.may_contain(std::span(&digest, 1), mask));
   }
   EXPECT_GT(touching, 10U);
-  const auto verified = file->verify_all();
+  const auto verified = file.stats();
   ASSERT_FALSE(verified);
+  EXPECT_EQ(verified.error().code, errc::chunk_damaged);
   EXPECT_EQ(verified.error().number[0], bad_chunk);
+  EXPECT_FALSE(trusting.clone());
+}
+
+TEST_P(Mapped, ManyThreadsMayQueryAtOnce) {
+  const folder box;
+  const any_filter filter = sample(GetParam(), 200'000);
+  const any_filter file = opened(saved_at(box, filter));
+  std::atomic<std::uint64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (std::uint64_t thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&, thread] {
+      for (std::uint64_t i = 0; i < 20'000; ++i) {
+        const std::uint64_t digest = sample_digest(i * 7 + thread * 100'000);
+        std::uint64_t in_file = 0;
+        std::uint64_t in_memory = 0;
+        const std::span<const std::uint64_t> one(&digest, 1);
+        if (!file.may_contain(one, std::span(&in_file, 1)) || !filter.may_contain(one, std::span(&in_memory, 1)) ||
+            in_file != in_memory) {
+          ++wrong;
+        }
+      }
+      if (!file.stats()) ++wrong;
+    });
+  }
+  for (auto& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0U);
+}
+
+TEST_P(Mapped, MovesWithItsFile) {
+  const folder box;
+  const any_filter filter = sample(GetParam(), 1000);
+  any_filter file = opened(saved_at(box, filter));
+  const any_filter moved = std::move(file);
+  EXPECT_TRUE(moved.stats());
+  const auto copy = moved.clone();
+  ASSERT_TRUE(copy);
+  EXPECT_TRUE(*copy == filter);
+}
+
+// ---- mapped<K>, for programs that know the kind: it is generic, and two kinds prove it ----
+
+template <class K>
+void expect_single_look_ups_in_place() {
+  const folder box;
+  const K filter = sample<K>(100'000);
+  auto file = mapped<K>::open(saved_at(box, filter).c_str());
+  ASSERT_TRUE(file) << describe(file.error()).c_str();
+  EXPECT_EQ(file->hash(), sample_hash<K>());
+  EXPECT_EQ(file->header().shape.keys, filter.keys().keys);
+  const mapped<K> moved = std::move(*file);
+  for (std::uint64_t i = 0; i < 200'000; ++i) {
+    const auto answer = moved.may_contain(sample_digest(i));
+    ASSERT_TRUE(answer);
+    ASSERT_EQ(*answer, filter.may_contain(sample_digest(i))) << i;
+  }
+  EXPECT_TRUE(moved.verify_all());
+  const auto copy = moved.unchecked().clone();
+  ASSERT_TRUE(copy);
+  EXPECT_TRUE(*copy == filter);
+
+  bytes content = read_bytes(box / "filter");
+  content[large_header_bytes + 5 * chunk_bytes + 77] ^= std::byte{16};
+  write_bytes(box / "damaged", content);
+  const auto damaged = mapped<K>::open((box / "damaged").c_str());
+  const auto trusting = mapped<K>::open((box / "damaged").c_str(), true);
+  ASSERT_TRUE(damaged && trusting);
+  std::uint64_t touching = 0;
+  for (std::uint64_t i = 0; i < 2000; ++i) {
+    bool touches = false;
+    filter.for_each_touched(sample_digest(i),
+                            [&](std::uint64_t first, std::uint64_t /*size*/) { touches |= first / chunk_bytes == 5; });
+    touching += touches ? 1U : 0U;
+    const auto answer = damaged->may_contain(sample_digest(i));
+    ASSERT_EQ(!answer, touches) << i;
+    if (touches) {
+      EXPECT_EQ(answer.error().code, errc::chunk_damaged);
+    }
+    EXPECT_TRUE(trusting->may_contain(sample_digest(i)));
+  }
+  EXPECT_GT(touching, 10U);
+  EXPECT_EQ(damaged->verify_all().error().number[0], 5U);
   EXPECT_FALSE(trusting->verify_all());
+}
+TEST(MappedOfAKind, SingleLookUpsAnswerInPlaceAndFindDamage) {
+  expect_single_look_ups_in_place<bloom>();
+  expect_single_look_ups_in_place<blocked>();
 }
 
 // A filter with removals and keys that came back, 50,000 keys in all: large enough for a large header.
@@ -146,7 +235,7 @@ TEST(MappedDual, AnswersWithItsRemovalsAndWhatCameBack) {
   EXPECT_TRUE(*copy == filter);
 }
 
-TEST(MappedDual, DamageInAnyOfItsPartsIsAnErrorOfTheLookUpsThatTouchIt) {
+TEST(MappedDual, DamageAnywhereIsAnErrorOfTheLookUpsThatTouchIt) {
   const folder box;
   const dual filter = sample_with_removals();
   const std::string path = saved_at(box, filter);
@@ -172,42 +261,7 @@ TEST(MappedDual, DamageInAnyOfItsPartsIsAnErrorOfTheLookUpsThatTouchIt) {
   }
 }
 
-TYPED_TEST(Mapped, ManyThreadsMayAskAtOnce) {
-  const folder box;
-  const TypeParam filter = sample<TypeParam>(200'000);
-  const std::string path = saved_at(box, filter);
-  const auto file = mapped<TypeParam>::open(path.c_str());
-  ASSERT_TRUE(file);
-  std::atomic<std::uint64_t> wrong{0};
-  std::vector<std::thread> threads;
-  for (std::uint64_t thread = 0; thread < 4; ++thread) {
-    threads.emplace_back([&, thread] {
-      for (std::uint64_t i = 0; i < 20'000; ++i) {
-        const std::uint64_t digest = sample_digest(i * 7 + thread * 100'000);
-        const auto answer = file->may_contain(digest);
-        if (!answer || *answer != filter.may_contain(digest)) ++wrong;
-      }
-      if (!file->verify_all()) ++wrong;
-    });
-  }
-  for (auto& thread : threads) thread.join();
-  EXPECT_EQ(wrong, 0U);
-}
-
-TYPED_TEST(Mapped, MovesWithItsFile) {
-  const folder box;
-  const TypeParam filter = sample<TypeParam>(1000);
-  auto file = mapped<TypeParam>::open(saved_at(box, filter).c_str());
-  ASSERT_TRUE(file);
-  const mapped<TypeParam> moved = std::move(*file);
-  EXPECT_TRUE(moved.verify_all());
-  EXPECT_TRUE(moved.may_contain(sample_digest(1)).value_or(false));
-  const auto copy = moved.unchecked().clone();
-  ASSERT_TRUE(copy);
-  EXPECT_TRUE(*copy == filter);
-}
-
-TEST(Mapped, WideDigestsAreAskedAndCheckedToo) {
+TEST(MappedOfAKind, Digests128AreLookedUpAndCheckedToo) {
   const folder box;
   auto filter = bloom::make({.keys = 5000, .fpr = 1e-18});
   ASSERT_TRUE(filter);
@@ -233,7 +287,7 @@ TEST(Mapped, WideDigestsAreAskedAndCheckedToo) {
   EXPECT_EQ(damaged->may_contain(digests[0]).error().code, errc::chunk_damaged);
 }
 
-TEST(Mapped, FilesThatCannotBeAskedInPlaceSayWhatToDo) {
+TEST(MappedOfAKind, FilesThatCannotBeQueriedInPlaceReportWhatToDo) {
   const folder box;
   const std::string path = box / "filter";
   const bloom filter = sample<bloom>(1000);
@@ -297,7 +351,7 @@ long page_faults() {
   return usage.ru_minflt + usage.ru_majflt;
 }
 
-// Opens the file, asks it once, and checks how much of it was needed for that. A sanitizer has page faults of its own.
+// Opens the file, looks one key up, and checks how much of it was needed for that. A sanitizer has page faults of its own.
 template <class K>
 void expect_few_pages(const std::string& path, long most_faults, std::uint64_t most_kib) {
   const auto first = mapped<K>::open(path.c_str());  // the code's own pages are touched by this one
@@ -315,7 +369,7 @@ void expect_few_pages(const std::string& path, long most_faults, std::uint64_t m
   EXPECT_LE(resident_kib(path), most_kib);
 }
 
-TEST(Mapped, OneQuestionToAGibibyteTouchesAFewPages) {
+TEST(MappedOfAKind, OneLookUpInAGibibyteTouchesAFewPages) {
   const folder box;
   const std::uint64_t bits = std::uint64_t{1} << 33U;
   const std::string lines = box / "blocked";

@@ -8,7 +8,11 @@
 #include <csignal>
 #include <thread>
 
-#include "native/support.hpp"
+#include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
+#include <bloomery/posix/mapped.hpp>
+
+#include "support/typed.hpp"
 
 namespace bloomery::test {
 namespace {

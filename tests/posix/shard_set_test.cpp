@@ -6,7 +6,12 @@
 #include <bloomery/wrappers/sharded.hpp>
 #include <string>
 
-#include "native/support.hpp"
+#include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/bloom.hpp>
+#include <bloomery/kinds/cuckoo.hpp>
+#include <bloomery/kinds/growing.hpp>
+
+#include "support/typed.hpp"
 
 namespace {
 
@@ -92,7 +97,7 @@ TEST_F(ShardSet, ADoubledOrMisplacedShardIsNamed) {
 }
 
 TEST_F(ShardSet, AShardOfAnotherDayIsForeign) {
-  // Made alike, of other keys: nothing but the stamp tells.
+  // Made alike, of other keys: nothing but the stamp differs.
   ASSERT_TRUE(filled(500).save((box_ / "tomorrow").c_str()));
   copy(box_ / "tomorrow.03-of-04", file(3));
   EXPECT_EQ(load_set_error(path()),

@@ -1,11 +1,10 @@
-#include <gtest/gtest.h>
-
-#include <bloomery/kinds/blocked.hpp>
-#include <bloomery/kinds/bloom.hpp>
+// How large a filter is: any two of keys, FPR and size give the third.
+#include "support/typed_kinds.hpp"
 
 namespace {
 
 using namespace bloomery;
+using namespace bloomery::test;
 
 TEST(Sizing, ClassicFormulaAtTheGuidesFigures) {
   // n, p -> bytes and k, as in the well-known tables (to 1 %).
@@ -50,8 +49,11 @@ TEST(Sizing, NeverUsesTheClassicFormulaForABlockedFilter) {
 
 template <class K>
 class SizingOfKind : public testing::Test {};
-using sized_kinds = testing::Types<bloom, blocked>;
-TYPED_TEST_SUITE(SizingOfKind, sized_kinds);
+struct has_any_number_of_bits {
+  template <class K>
+  static constexpr bool of = foldable<K>&& K::info.cell_bits == 1 && !K::info.may_lose;
+};
+TYPED_TEST_SUITE(SizingOfKind, kinds_with<has_any_number_of_bits>, kind_name);
 
 TYPED_TEST(SizingOfKind, AnyTwoOfKeysRateAndSizeGiveTheThird) {
   for (const std::uint64_t keys : {100ULL, 12'345ULL, 10'000'000ULL, 20'000'000'000ULL}) {

@@ -1,18 +1,12 @@
 // Files that were altered and whose checksums are right again: every field of the header, and bytes of the payload. Either load
 // refuses, or what it returns is a filter like any other: it takes keys and finds them, erases, merges, and can be saved and
 // loaded again.
-#include <unistd.h>
-
 #include <array>
 
 #include "suites/model.hpp"
 
+namespace bloomery::test {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::testing_support;
-
-using stored_file = std::vector<std::byte>;
 
 struct header_field {
   const char* name;
@@ -40,14 +34,14 @@ std::vector<header_field> all_fields() {
   return fields;
 }
 
-std::uint64_t value_of(const stored_file& from, const header_field& field) {
+std::uint64_t value_of(const bytes& from, const header_field& field) {
   std::uint64_t value = 0;
   for (std::size_t i = 0; i < field.bytes; ++i) {
     value |= std::to_integer<std::uint64_t>(from[field.offset + i]) << (8 * i);
   }
   return value;
 }
-stored_file with_value(stored_file from, const header_field& field, std::uint64_t value) {
+bytes with_value(bytes from, const header_field& field, std::uint64_t value) {
   for (std::size_t i = 0; i < field.bytes; ++i) from[field.offset + i] = static_cast<std::byte>(value >> (8 * i));
   const std::size_t end =
       load_le<std::uint64_t>(&from[72]) < large_payload_bytes ? small_header_bytes : large_header_bytes;
@@ -55,7 +49,7 @@ stored_file with_value(stored_file from, const header_field& field, std::uint64_
   return from;
 }
 // With one byte of the payload changed.
-stored_file with_payload_byte(stored_file from, std::uint64_t at, std::byte value) {
+bytes with_payload_byte(bytes from, std::uint64_t at, std::byte value) {
   const auto header = read_header_bytes(from);
   from[header->payload_offset() + at] = value;
   const auto stored = std::span<const std::byte>(from).subspan(header->payload_offset(), header->stored_bytes);
@@ -81,7 +75,7 @@ struct sample_filter {
 };
 
 sample_filter make_sample(const kind_case& kind, std::uint64_t seed) {
-  enable_all();
+  enable_everything();
   random_numbers random(seed);
   digest_source source(seed);
   key_list keys = source.take(40 + random.below(60));
@@ -99,7 +93,7 @@ sample_filter make_sample(const kind_case& kind, std::uint64_t seed) {
   }
   filter_choice choice;
   do {
-    sample_filter made{make_some(*kind.info, random, choice), {}};
+    sample_filter made{make_some(kind, random, choice), {}};
     if (made.filter.stats()->memory_bytes > 40'000) continue;
     const auto taken = [](const result<std::uint64_t>& done, std::size_t count) {
       return done ? count : static_cast<std::size_t>(done.error().number[1]);
@@ -178,7 +172,7 @@ void expect_usable(any_filter filter, const key_list& held, std::uint64_t seed) 
 }
 
 // How many altered files were accepted.
-std::uint64_t try_altered(const stored_file& altered, const sample_filter& from, std::uint64_t seed) {
+std::uint64_t try_altered(const bytes& altered, const sample_filter& from, std::uint64_t seed) {
   auto loaded = any_filter::load_bytes(altered);
   if (!loaded) return 0;
   // Where no more than numbers changed, its keys are there and may be erased.
@@ -192,7 +186,7 @@ std::uint64_t try_altered(const stored_file& altered, const sample_filter& from,
 void alter_header(const kind_case& kind, std::uint64_t seed) {
   random_numbers random(seed);
   const sample_filter from = make_sample(kind, seed);
-  const stored_file good = saved_bytes(from.filter);
+  const bytes good = saved_bytes(from.filter);
   std::uint64_t accepted = 0;
   for (const header_field& field : all_fields()) {
     const std::uint64_t before = value_of(good, field);
@@ -211,7 +205,7 @@ void alter_header(const kind_case& kind, std::uint64_t seed) {
 void alter_payload(const kind_case& kind, std::uint64_t seed, unsigned times) {
   random_numbers random(seed);
   const sample_filter from = make_sample(kind, seed);
-  const stored_file good = saved_bytes(from.filter);
+  const bytes good = saved_bytes(from.filter);
   const auto header = read_header_bytes(good);
   if (header->stored_bytes == 0) return;
   for (unsigned i = 0; i < times; ++i) {
@@ -226,28 +220,23 @@ void alter_payload(const kind_case& kind, std::uint64_t seed, unsigned times) {
   }
 }
 
-std::vector<kind_case> every_kind() {
-  std::vector<kind_case> cases = kind_cases(false);
-  for (const kind_case& each : kind_cases(true)) cases.push_back(each);
-  return cases;
-}
-
-class AlteredFile : public testing::TestWithParam<kind_case> {};
+class AlteredFile : public KindTest {};
 TEST_P(AlteredFile, IsRefusedOrIsAFilterLikeAnyOther) {
   for (std::uint64_t seed = 1; seed <= 3 && !HasFailure(); ++seed) {
     alter_header(GetParam(), seed);
     if (!HasFailure()) alter_payload(GetParam(), seed, 40);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, AlteredFile, testing::ValuesIn(every_kind()), case_name);
+BLOOMERY_FOR_KINDS(AlteredFile, kind_table());
 
-class NightlyAlteredFile : public testing::TestWithParam<kind_case> {};
+class NightlyAlteredFile : public KindTest {};
 TEST_P(NightlyAlteredFile, IsRefusedOrIsAFilterLikeAnyOther) {
   for (std::uint64_t seed = 1000; seed < 1100 && !HasFailure(); ++seed) {
     alter_header(GetParam(), seed);
     if (!HasFailure()) alter_payload(GetParam(), seed, 400);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, NightlyAlteredFile, testing::ValuesIn(every_kind()), case_name);
+BLOOMERY_FOR_KINDS(NightlyAlteredFile, kind_table());
 
 }  // namespace
+}  // namespace bloomery::test

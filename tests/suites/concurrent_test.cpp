@@ -1,17 +1,16 @@
 // The concurrent contract of kinds/concurrent.hpp, for every kind that claims it. Run under TSan as well.
 #include <atomic>
+#include <bloomery/kinds/concurrent.hpp>
 #include <thread>
 
-#include "suites/support.hpp"
+#include "support/typed_kinds.hpp"
 
+namespace bloomery::test {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::testing_support;
 
 template <class K>
 class Concurrent : public testing::Test {};
-TYPED_TEST_SUITE(Concurrent, kinds_with<takes_many_writers>, kind_name);
+TYPED_TEST_SUITE(Concurrent, kinds_with<has_concurrent_writers>, kind_name);
 
 constexpr unsigned thread_count = 4;
 
@@ -40,13 +39,13 @@ TYPED_TEST(Concurrent, NoInsertIsLostAndTheBitsAreThoseOfOneThread) {
   EXPECT_NEAR(static_cast<double>(shared.keys().keys), static_cast<double>(alone.keys().keys), keys * 0.001);
 }
 
-TYPED_TEST(Concurrent, OfTwoThreadsWithTheSameNewKeyAtLeastOneIsTold) {
+TYPED_TEST(Concurrent, OfTwoThreadsWithTheSameNewKeyAtLeastOneGetsInserted) {
   constexpr std::uint64_t keys = 5000;
   // Far below capacity, so that no key is a false positive of the others.
   auto filter = make_filter<TypeParam>(keys * 20, 1e-4);
   digest_source source(2);
   const auto digests = source.take(keys);
-  std::vector<std::atomic<unsigned>> told(keys);
+  std::vector<std::atomic<unsigned>> reported(keys);
   std::atomic<unsigned> ready{0};
   on_threads([&](unsigned /*id*/) {
     concurrent_writer writer(filter);
@@ -54,12 +53,12 @@ TYPED_TEST(Concurrent, OfTwoThreadsWithTheSameNewKeyAtLeastOneIsTold) {
     while (ready < thread_count) {
     }
     for (std::size_t i = 0; i < digests.size(); ++i) {
-      if (writer.insert(digests[i]) == insert_result::inserted) told[i].fetch_add(1);
+      if (writer.insert(digests[i]) == insert_result::inserted) reported[i].fetch_add(1);
     }
   });
   for (std::size_t i = 0; i < digests.size(); ++i) {
-    EXPECT_GE(told[i].load(), 1U) << i;
-    EXPECT_LE(told[i].load(), thread_count) << i;
+    EXPECT_GE(reported[i].load(), 1U) << i;
+    EXPECT_LE(reported[i].load(), thread_count) << i;
   }
   EXPECT_GE(filter.keys().keys, keys);
 }
@@ -102,3 +101,4 @@ TYPED_TEST(Concurrent, BatchesOfManyWritersAddUp) {
 }
 
 }  // namespace
+}  // namespace bloomery::test

@@ -1,25 +1,29 @@
-// filter<Kind, Hash>: the front that most programs use.
+// filter<Kind, Hash>: the front that most programs use. It is generic over the kind: one kind of each sort that it treats differently
+// is enough.
+#include <bloomery/filter.hpp>
 #include <thread>
 #include <tuple>
 
-#include "suites/support.hpp"
+#include "support/typed_kinds.hpp"
 
+namespace bloomery::test {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::testing_support;
 
 template <class K>
 class KeyedFilter : public testing::Test {};
-TYPED_TEST_SUITE(KeyedFilter, kinds_with<is_approximate>, kind_name);
+TYPED_TEST_SUITE(KeyedFilter, kinds_with<first_of_each<keyed_kinds>>, kind_name);
 
 template <class K>
 class KeyedMergedFilter : public testing::Test {};
-TYPED_TEST_SUITE(KeyedMergedFilter, kinds_with<is_approximate_and_merges>, kind_name);
+TYPED_TEST_SUITE(KeyedMergedFilter, kinds_with<first_of_each<keyed_mergeable_kinds>>, kind_name);
+
+template <class K>
+class KeyedStaticFilter : public testing::Test {};
+TYPED_TEST_SUITE(KeyedStaticFilter, kinds_with<is_static>, kind_name);
 
 template <class K>
 class KeyedConcurrentFilter : public testing::Test {};
-TYPED_TEST_SUITE(KeyedConcurrentFilter, kinds_with<takes_many_writers_of_any_key>, kind_name);
+TYPED_TEST_SUITE(KeyedConcurrentFilter, kinds_with<has_concurrent_writers_of_any_key>, kind_name);
 
 TYPED_TEST(KeyedFilter, TakesKeysOfManyTypes) {
   auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.001});
@@ -79,7 +83,7 @@ struct counting_hash {
   }
 };
 
-TEST(KeyedBoundedFilter, KeysBehindTheOneThatDoesNotFitAreNotHashed) {
+TEST(KeyedBoundedFilter, KeysAfterTheOneThatDoesNotFitAreNotHashed) {
   std::vector<std::string> keys;
   for (int i = 0; i < 20'000; ++i) keys.push_back(std::to_string(i));
   constexpr std::uint64_t group = 512;
@@ -133,7 +137,7 @@ TYPED_TEST(KeyedConcurrentFilter, WritersInsertTheSameBits) {
   }
 }
 
-TEST(KeyedBloom, ConcurrentWritersUseWideDigestsToo) {
+TEST(KeyedBloom, ConcurrentWritersUse128BitDigestsToo) {
   auto seen = filter<bloom>::make({.keys = 1000, .fpr = 1e-15});
   ASSERT_EQ(seen->kind().digest_bits(), 128U);
   {
@@ -175,7 +179,7 @@ TYPED_TEST(KeyedFilter, AHashWithTooFewBitsIsRefused) {
   EXPECT_EQ(made.error().code, errc::not_enough_hash_bits);
 }
 
-TEST(KeyedBloom, UsesWideDigestsWhereTheFilterAsksForThem) {
+TEST(KeyedBloom, Uses128BitDigestsWhereTheFilterNeedsThem) {
   // 128-bit digests from p = 1e-15 at 1000 keys on (10 + 50 + 7 bits).
   auto seen = filter<bloom>::make({.keys = 1000, .fpr = 1e-15});
   ASSERT_TRUE(seen);
@@ -191,8 +195,27 @@ TEST(KeyedBloom, UsesWideDigestsWhereTheFilterAsksForThem) {
   EXPECT_EQ(narrow.error().code, errc::not_enough_hash_bits);
 }
 
+TYPED_TEST(KeyedStaticFilter, IsBuiltFromKeysOfAnyType) {
+  std::vector<std::string> keys;
+  for (int i = 0; i < 2000; ++i) keys.push_back("key-" + std::to_string(i));
+  const auto filter = bloomery::filter<TypeParam>::build(std::span<const std::string>(keys), {.fpr = 0.01});
+  ASSERT_TRUE(filter) << describe(filter.error()).c_str();
+  for (const std::string& key : keys) ASSERT_TRUE(filter->may_contain(key));
+  int others = 0;
+  for (int i = 0; i < 2000; ++i) others += filter->may_contain("other-" + std::to_string(i)) ? 1 : 0;
+  EXPECT_LT(others, 60);
+  std::vector<std::uint64_t> mask(mask_words(keys.size()));
+  filter->may_contain_batch(std::span<const std::string>(keys), mask);
+  for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, 1U) << i;
+  // A hash of 32 bits serves few keys only.
+  const auto narrow =
+      bloomery::filter<TypeParam, murmur3_x86_32>::build(std::span<const std::string>(keys), {.fpr = 1e-6});
+  ASSERT_FALSE(narrow);
+  EXPECT_EQ(narrow.error().code, errc::not_enough_hash_bits);
+}
+
 TEST(KeyedBitmap, IsExactAndErases) {
-  enable_all();
+  enable_everything();
   auto set = filter<bitmap, identity>::make({});
   ASSERT_TRUE(set);
   EXPECT_EQ(set->insert(42), insert_result::inserted);
@@ -204,3 +227,4 @@ TEST(KeyedBitmap, IsExactAndErases) {
 }
 
 }  // namespace
+}  // namespace bloomery::test

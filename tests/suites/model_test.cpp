@@ -1,16 +1,15 @@
 // Random operations on a filter of every kind, beside an exact model of its keys: insert, duplicates, erase, count, merge,
 // intersect, fold, clone, clear, and files in every encoding. A key that is in the model is found, always; what is loaded is what
 // was saved, down to the bytes. Kinds that expire or may lose keys are held to what they promise instead.
-#include <unistd.h>
-
-#include <map>
+#include <algorithm>
+#include <bloomery/core/binomial.hpp>
+#include <sstream>
+#include <unordered_map>
 
 #include "suites/model.hpp"
 
+namespace bloomery::test {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::testing_support;
 
 // What is in a filter: how often, and when it came last.
 class key_model {
@@ -64,7 +63,7 @@ class key_model {
 class model_run {
  public:
   model_run(const kind_case& kind, std::uint64_t seed)
-      : kind_(kind), random_(seed), filter_(make_some(*kind.info, random_, choice_)) {
+      : kind_(kind), random_(seed), filter_(make_some(kind, random_, choice_)) {
     // Digests that begin alike crowd into a few pages, buckets or blocks.
     crowded_ = !kind.info->integer_keys && random_.once_in(4);
     is_multiset_ = counts_copies();
@@ -165,7 +164,7 @@ void model_run::step() {
   }
 }
 
-// A kind with an end says how many it took, and holds those.
+// A bounded kind reports how many it took, and holds those.
 void model_run::insert(any_filter& into, key_model& model, const key_list& keys) {
   trace_ << "insert " << keys.size() << '\n';
   const std::uint64_t before = into.shape().keys;
@@ -312,21 +311,21 @@ void model_run::check_lost(const any_filter& filter, const key_list& keys, std::
       << missing << " of " << keys.size() << " are lost";
 }
 
-class Model : public testing::TestWithParam<kind_case> {};
+class Model : public KindTest {};
 TEST_P(Model, NoKeyIsMissedAndFilesAreExactWhateverHappens) {
   for (std::uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) model_run(GetParam(), seed).run(24);
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, Model, testing::ValuesIn(kind_cases(false)), case_name);
+BLOOMERY_FOR_KINDS(Model, kinds_where(&kind_case::is_dynamic));
 
-class NightlyModel : public testing::TestWithParam<kind_case> {};
+class NightlyModel : public KindTest {};
 TEST_P(NightlyModel, NoKeyIsMissedAndFilesAreExactWhateverHappens) {
   for (std::uint64_t seed = 1000; seed < 1400 && !HasFailure(); ++seed) model_run(GetParam(), seed).run(60);
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, NightlyModel, testing::ValuesIn(kind_cases(false)), case_name);
+BLOOMERY_FOR_KINDS(NightlyModel, kinds_where(&kind_case::is_dynamic));
 
-// Kinds that are built at once: from any number of keys, with copies among them, and with keys to exclude.
+// Static kinds: from any number of keys, with copies among them, and with keys to exclude.
 void build_and_reload(const kind_case& kind, std::uint64_t seed) {
-  enable_all();
+  enable_everything();
   random_numbers random(seed);
   const filter_choice choice = choose(*kind.info, random);
   digest_source source(seed);
@@ -339,7 +338,7 @@ void build_and_reload(const kind_case& kind, std::uint64_t seed) {
   const auto built = kind.excludes ? any_filter::build(kind.info->name, choice.params(), hash, digests, absent, 1)
                                    : any_filter::build(kind.info->name, choice.params(), hash, digests, 1);
   if (!built) {
-    // Some layouts do not have the rate that was drawn.
+    // Some layouts do not have the FPR that was drawn.
     EXPECT_NE(built.error().code, errc::out_of_memory);
     return;
   }
@@ -354,16 +353,17 @@ void build_and_reload(const kind_case& kind, std::uint64_t seed) {
   if (testing::Test::HasFailure()) ADD_FAILURE() << kind.info->name << " seed " << seed << ": " << choice;
 }
 
-class StaticModel : public testing::TestWithParam<kind_case> {};
+class StaticModel : public KindTest {};
 TEST_P(StaticModel, NoKeyIsMissedAndFilesAreExactWhateverItIsBuiltFrom) {
   for (std::uint64_t seed = 1; seed <= 12 && !HasFailure(); ++seed) build_and_reload(GetParam(), seed);
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, StaticModel, testing::ValuesIn(kind_cases(true)), case_name);
+BLOOMERY_FOR_KINDS(StaticModel, kinds_where(&kind_case::is_static));
 
-class NightlyStaticModel : public testing::TestWithParam<kind_case> {};
+class NightlyStaticModel : public KindTest {};
 TEST_P(NightlyStaticModel, NoKeyIsMissedAndFilesAreExactWhateverItIsBuiltFrom) {
   for (std::uint64_t seed = 1000; seed < 1400 && !HasFailure(); ++seed) build_and_reload(GetParam(), seed);
 }
-INSTANTIATE_TEST_SUITE_P(Kinds, NightlyStaticModel, testing::ValuesIn(kind_cases(true)), case_name);
+BLOOMERY_FOR_KINDS(NightlyStaticModel, kinds_where(&kind_case::is_static));
 
 }  // namespace
+}  // namespace bloomery::test

@@ -1,143 +1,99 @@
-// The contract of every kind that is built at once, from all of its keys, through all surfaces of the library.
-#include <algorithm>
-#include <filesystem>
+// The contract of static kinds, which are built from their complete key set, through all surfaces of the library.
+#include <cmath>
 
-#include "suites/support.hpp"
+#include "support/filters.hpp"
+#include "support/memory.hpp"
 
+namespace bloomery::test {
 namespace {
 
-using namespace bloomery;
-using namespace bloomery::testing_support;
+class Static : public KindTest {};
+BLOOMERY_FOR_KINDS(Static, kinds_where(&kind_case::is_static));
 
-template <class K>
-class BuiltAtOnce : public testing::Test {
- protected:
-  static K build(std::vector<std::uint64_t> digests, double fpr = 0.01, unsigned threads = 1) {
-    enable_all();
-    auto made = K::build({.fpr = fpr}, digests, threads);
-    if (!made) {
-      ADD_FAILURE() << describe(made.error()).c_str();
-      std::abort();
-    }
-    return std::move(*made);
-  }
-  static any_filter build_any(std::vector<std::uint64_t> digests) {
-    enable_all();
-    auto made = any_filter::build(K::info.name, {.fpr = 0.01}, hash_of<K>(), digests);
-    if (!made) {
-      ADD_FAILURE() << describe(made.error()).c_str();
-      std::abort();
-    }
-    return std::move(*made);
-  }
-};
-TYPED_TEST_SUITE(BuiltAtOnce, kinds_with<is_static_kind>, kind_name);
-
-TYPED_TEST(BuiltAtOnce, HoldsEveryKeyAndKeepsItsRate) {
+TEST_P(Static, HoldsEveryKeyAndKeepsItsFpr) {
   for (const std::size_t keys : {0U, 1U, 2U, 3U, 10U, 100U, 1000U, 50'000U}) {
     digest_source source(keys);
     const auto digests = source.take(keys);
-    const auto filter = this->build(digests);
-    for (const std::uint64_t digest : digests) ASSERT_TRUE(filter.may_contain(digest)) << keys;
-    EXPECT_EQ(filter.keys().keys, keys);
-    EXPECT_TRUE(filter.keys().exact);
-    EXPECT_GE(filter.capacity_keys(), keys);
-    EXPECT_LE(filter.target_fpr(), 0.01);
-    std::uint64_t positives = 0;
+    const auto filter = build_filter(GetParam(), digests);
+    EXPECT_EQ(count_missing(filter, digests), 0U) << keys;
+    const filter_stats stats = stats_of(filter);
+    EXPECT_EQ(stats.keys.keys, keys);
+    EXPECT_TRUE(stats.keys.exact);
+    EXPECT_GE(stats.capacity_keys, keys);
+    EXPECT_LE(stats.target_fpr, 0.01);
     constexpr std::uint64_t queries = 400'000;
-    for (std::uint64_t i = 0; i < queries; ++i) positives += filter.may_contain(source()) ? 1U : 0U;
-    const double rate = static_cast<double>(positives) / static_cast<double>(queries);
+    const double fpr = static_cast<double>(count_found(filter, source.take(queries))) / static_cast<double>(queries);
     // Five standard errors.
-    EXPECT_NEAR(rate, filter.fpr_now(), 5 * std::sqrt(filter.fpr_now() / static_cast<double>(queries)) + 1e-9) << keys;
-    EXPECT_LE(filter.fpr_now(), filter.target_fpr() * 1.0001);
+    EXPECT_NEAR(fpr, stats.fpr_now, 5 * std::sqrt(stats.fpr_now / static_cast<double>(queries)) + 1e-9) << keys;
+    EXPECT_LE(stats.fpr_now, stats.target_fpr * 1.0001);
   }
 }
 
-TYPED_TEST(BuiltAtOnce, ExtremeDigestsAreKeysLikeOthers) {
-  const std::vector<std::uint64_t> digests{0, 1, ~std::uint64_t{0}, std::uint64_t{1} << 63U, 0xffffffff, 0xffffffff0,
-                                           2, 3};
-  const auto filter = this->build(digests);
-  for (const std::uint64_t digest : digests) EXPECT_TRUE(filter.may_contain(digest)) << digest;
-  EXPECT_EQ(filter.keys().keys, digests.size());
+TEST_P(Static, ExtremeDigestsAreKeysLikeOthers) {
+  const key_list digests{0, 1, ~std::uint64_t{0}, std::uint64_t{1} << 63U, 0xffffffff, 0xffffffff0, 2, 3};
+  const auto filter = build_filter(GetParam(), digests);
+  for (const std::uint64_t digest : digests) EXPECT_TRUE(contains(filter, digest)) << digest;
+  EXPECT_EQ(stats_of(filter).keys.keys, digests.size());
 }
 
-TYPED_TEST(BuiltAtOnce, KeysThatComeAgainCountOnce) {
+TEST_P(Static, KeysThatComeAgainCountOnce) {
   digest_source source(2);
   auto digests = source.take(3000);
   const std::size_t different = digests.size();
   for (std::size_t i = 0; i < different; ++i) {
     for (std::size_t copy = 0; copy < i % 4; ++copy) digests.push_back(digests[i]);
   }
-  const auto filter = this->build(digests);
-  for (const std::uint64_t digest : digests) ASSERT_TRUE(filter.may_contain(digest));
-  EXPECT_EQ(filter.keys().keys, different);
-  const auto same = this->build(std::vector<std::uint64_t>(100'000, 77));
-  EXPECT_EQ(same.keys().keys, 1U);
-  EXPECT_TRUE(same.may_contain(77));
+  const auto filter = build_filter(GetParam(), digests);
+  EXPECT_EQ(count_missing(filter, digests), 0U);
+  EXPECT_EQ(stats_of(filter).keys.keys, different);
+  const auto same = build_filter(GetParam(), key_list(100'000, 77));
+  EXPECT_EQ(stats_of(same).keys.keys, 1U);
+  EXPECT_TRUE(contains(same, 77));
 }
 
-TYPED_TEST(BuiltAtOnce, TheNumberOfThreadsChangesNothing) {
+TEST_P(Static, TheNumberOfThreadsChangesNothing) {
   digest_source source(3);
   const auto digests = source.take(200'000);
-  const auto alone = this->build(digests, 0.01, 1);
-  for (const unsigned threads : {0U, 2U, 3U, 7U}) EXPECT_TRUE(this->build(digests, 0.01, threads) == alone) << threads;
-}
-
-TYPED_TEST(BuiltAtOnce, BatchesGiveTheAnswersOfSingleCalls) {
-  digest_source source(4);
-  const auto digests = source.take(5000);
-  const auto filter = this->build(digests);
-  for (const std::size_t count : {0U, 1U, 15U, 63U, 64U, 65U, 1000U}) {
-    auto queries = source.take(count);
-    queries.insert(queries.end(), digests.begin(), digests.begin() + static_cast<std::ptrdiff_t>(count));
-    std::vector<std::uint64_t> mask(mask_words(queries.size()), ~std::uint64_t{0});
-    filter.may_contain_batch(queries, mask);
-    for (std::size_t i = 0; i < queries.size(); ++i) {
-      ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, filter.may_contain(queries[i]) ? 1U : 0U) << i;
-    }
-    if (queries.size() % 64 != 0) {
-      EXPECT_EQ(mask.back() >> (queries.size() % 64), 0U);
-    }
+  const auto alone = build_filter(GetParam(), digests, 0.01, 1);
+  for (const unsigned threads : {0U, 2U, 3U, 7U}) {
+    EXPECT_TRUE(build_filter(GetParam(), digests, 0.01, threads) == alone) << threads;
   }
 }
 
-TYPED_TEST(BuiltAtOnce, AnEmptyFilterContainsNothing) {
-  const auto filter = this->build({});
+TEST_P(Static, AnEmptyFilterContainsNothing) {
+  const auto filter = build_filter(GetParam(), {});
   digest_source source(5);
-  for (int i = 0; i < 10'000; ++i) ASSERT_FALSE(filter.may_contain(source()));
-  EXPECT_EQ(filter.fpr_now(), 0.0);
-  EXPECT_EQ(filter.estimated_keys(), 0.0);
+  EXPECT_EQ(count_found(filter, source.take(10'000)), 0U);
+  EXPECT_EQ(stats_of(filter).fpr_now, 0.0);
+  EXPECT_EQ(stats_of(filter).estimated_keys, 0.0);
 }
 
-TYPED_TEST(BuiltAtOnce, CloneAndMoveKeepTheContent) {
+TEST_P(Static, ACloneIsEqualAndFiltersOfOtherKeysAreNot) {
   digest_source source(6);
   const auto digests = source.take(2000);
-  auto filter = this->build(digests);
-  auto copy = filter.clone();
-  ASSERT_TRUE(copy);
-  EXPECT_TRUE(*copy == filter);
-  EXPECT_FALSE(*copy == this->build(source.take(2000)));
-  TypeParam moved = std::move(filter);
-  EXPECT_TRUE(moved == *copy);
-  for (const std::uint64_t digest : digests) ASSERT_TRUE(moved.may_contain(digest));
+  const auto filter = build_filter(GetParam(), digests);
+  const auto copy = copy_of(filter);
+  EXPECT_TRUE(copy == filter);
+  EXPECT_EQ(count_missing(copy, digests), 0U);
+  EXPECT_FALSE(copy == build_filter(GetParam(), source.take(2000)));
 }
 
-TYPED_TEST(BuiltAtOnce, MemoryThatIsRefusedIsAnErrorAndNothingLeaks) {
+TEST_P(Static, MemoryThatIsRefusedIsAnErrorAndNothingLeaks) {
   digest_source source(7);
   const auto digests = source.take(20'000);
   for (std::uint64_t refused = 0;; ++refused) {
-    failing_memory memory;
-    memory.fail_at = refused;
+    counting_memory memory(refused);
     auto copy = digests;
     bool built = false;
     {
-      const auto made = TypeParam::build({.fpr = 0.01, .memory = &memory.hooks}, copy, 1);
+      const auto made = any_filter::build(GetParam().info->name, {.fpr = 0.01, .memory = &memory.hooks},
+                                          hash_of(GetParam()), copy, 1);
       built = made.has_value();
       if (!built) {
         EXPECT_EQ(made.error().code, errc::out_of_memory);
       }
     }
-    EXPECT_EQ(memory.live_bytes, 0);
+    EXPECT_EQ(memory.live_bytes, 0U);
     if (built) {
       EXPECT_GT(refused, 0U);
       break;
@@ -145,76 +101,60 @@ TYPED_TEST(BuiltAtOnce, MemoryThatIsRefusedIsAnErrorAndNothingLeaks) {
   }
 }
 
-TYPED_TEST(BuiltAtOnce, AnyFilterBuildsItAndRefusesToChangeIt) {
+TEST_P(Static, RefusesToBeMadeEmptyAndToBeChanged) {
   digest_source source(8);
   const auto digests = source.take(1000);
-  auto filter = this->build_any(digests);
-  EXPECT_EQ(filter.info().id, TypeParam::info.id);
+  auto filter = build_filter(GetParam(), digests, 0.01, 0);
+  EXPECT_EQ(filter.info().id, GetParam().info->id);
   EXPECT_EQ(filter.insert(digests).error().code, errc::unsupported);
   EXPECT_EQ(filter.clear().error().code, errc::unsupported);
   EXPECT_EQ(filter.erase(digests[0]).error().code, errc::unsupported);
-  const auto made = any_filter::make(TypeParam::info.name, {.keys = 10, .fpr = 0.01}, hash_of<TypeParam>());
+  const auto made = any_filter::make(GetParam().info->name, {.keys = 10, .fpr = 0.01}, hash_of(GetParam()));
   ASSERT_FALSE(made);
-  EXPECT_EQ(describe(made.error()).view(), "kind " + std::string(TypeParam::info.name) +
-                                               " cannot be made empty: it is built at once, from all of its keys");
-  EXPECT_EQ(filter.stats()->keys.keys, digests.size());
+  EXPECT_EQ(made.error().code, errc::unsupported);
+  const std::string message(describe(made.error()).view());
+  EXPECT_TRUE(message.starts_with("kind " + std::string(GetParam().info->name) + " cannot be made empty: ")) << message;
+  EXPECT_EQ(stats_of(filter).keys.keys, digests.size());
 }
 
-TYPED_TEST(BuiltAtOnce, RoundTripsThroughEveryFormOfTheFile) {
-  std::string name = (std::filesystem::temp_directory_path() / "bloomery-test-XXXXXX").string();
-  const std::filesystem::path folder = ::mkdtemp(name.data());
+TEST_P(Static, RoundTripsThroughEveryEncodingOfTheFile) {
+  const folder box;
   digest_source source(9);
   const auto digests = source.take(3000);
-  const auto filter = this->build_any(digests);
+  const auto filter = build_filter(GetParam(), digests);
   for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
     for (const bool text : {false, true}) {
-      const std::string path = (folder / std::string(codec_name(codec)).append(text ? ".txt" : ".bloom")).string();
+      const std::string path = box / std::string(codec_name(codec)).append(text ? ".txt" : ".bloom");
       ASSERT_TRUE(filter.save(path.c_str(), {.codec = codec, .text = text}));
       for (const auto& again : {any_filter::load(path.c_str()), any_filter::open(path.c_str())}) {
         ASSERT_TRUE(again) << describe(again.error()).c_str();
         EXPECT_TRUE(*again == filter);
         EXPECT_EQ(saved_bytes(*again), saved_bytes(filter));
-        std::vector<std::uint64_t> mask(mask_words(digests.size()));
-        ASSERT_TRUE(again->may_contain(digests, mask));
-        for (std::size_t i = 0; i < digests.size(); ++i) ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, 1U) << i;
+        EXPECT_EQ(count_missing(*again, digests), 0U);
       }
-      EXPECT_EQ(any_filter::open(path.c_str())->is_mapped(), codec == codec_none && !text && mappable<TypeParam>);
+      EXPECT_EQ(any_filter::open(path.c_str())->is_mapped(), codec == codec_none && !text && GetParam().is_mappable);
     }
   }
-  std::filesystem::remove_all(folder);
 }
 
-TYPED_TEST(BuiltAtOnce, KeysOfAnyTypeThroughFilter) {
-  std::vector<std::string> keys;
-  for (int i = 0; i < 2000; ++i) keys.push_back("key-" + std::to_string(i));
-  const auto filter = bloomery::filter<TypeParam>::build(std::span<const std::string>(keys), {.fpr = 0.01});
-  ASSERT_TRUE(filter) << describe(filter.error()).c_str();
-  for (const std::string& key : keys) ASSERT_TRUE(filter->may_contain(key));
-  int others = 0;
-  for (int i = 0; i < 2000; ++i) others += filter->may_contain("other-" + std::to_string(i)) ? 1 : 0;
-  EXPECT_LT(others, 60);
-  std::vector<std::uint64_t> mask(mask_words(keys.size()));
-  filter->may_contain_batch(std::span<const std::string>(keys), mask);
-  for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, 1U) << i;
-  // A hash of 32 bits serves few keys only.
-  const auto narrow =
-      bloomery::filter<TypeParam, murmur3_x86_32>::build(std::span<const std::string>(keys), {.fpr = 1e-6});
-  ASSERT_FALSE(narrow);
-  EXPECT_EQ(narrow.error().code, errc::not_enough_hash_bits);
-}
+// What holds for static kinds holds for any_filter::build of the others, too.
+class Built : public KindTest {};
+BLOOMERY_FOR_KINDS(Built, kinds_where(&kind_case::is_dynamic));
 
-// What holds for kinds that take keys as they come holds for any_filter::build, too.
-TEST(AnyFilterBuild, MakesAndFillsKindsThatTakeKeysAsTheyCome) {
-  enable_all();
+TEST_P(Built, IsTheFilterMadeForItsKeysAndFilledWithThem) {
   digest_source source(10);
-  auto digests = source.take(1000);
-  const auto built = any_filter::build("blocked", {.fpr = 0.01}, hasher::of(xxh3{}).spec(), digests);
-  auto made = any_filter::make("blocked", {.keys = 1000, .fpr = 0.01}, hasher::of(xxh3{}).spec());
-  ASSERT_TRUE(built && made);
-  ASSERT_TRUE(made->insert(digests));
-  EXPECT_TRUE(*built == *made);
+  const auto digests = source.take(1000);
+  const auto built = build_filter(GetParam(), digests);
+  auto made = make_filter(GetParam(), 1000);
+  insert_all(made, digests);
+  EXPECT_TRUE(built == made);
+}
+
+TEST(AnyFilterBuild, RefusesAKindThatDoesNotExist) {
+  key_list digests{1, 2, 3};
   EXPECT_EQ(any_filter::build("blum", {.fpr = 0.01}, hasher::of(xxh3{}).spec(), digests).error().code,
             errc::unknown_kind);
 }
 
 }  // namespace
+}  // namespace bloomery::test

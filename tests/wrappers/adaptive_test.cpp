@@ -1,92 +1,23 @@
-// adaptive<K>: what it learns, when it checks itself, how it grows and is rebuilt, and that no key is ever lost by it.
-#include <gtest/gtest.h>
-
+// adaptive<K>: what it learns, how it grows and is rebuilt, and that no key is ever lost by it. When it checks itself, and keys of every
+// type, are in adaptive_checks_test.cpp.
 #include <bloomery/core/binomial.hpp>
-#include <bloomery/wrappers/adaptive.hpp>
-#include <string>
 #include <thread>
 #include <unordered_set>
-#include <vector>
 
-#include "native/support.hpp"
+#include "support/memory.hpp"
+#include "support/typed_kinds.hpp"
+#include "wrappers/adaptive_support.hpp"
 
+namespace bloomery::adaptive_testing {
 namespace {
-namespace adaptive_tests {
 
-using namespace bloomery;
 using namespace bloomery::test;
-
-using numbers = std::vector<std::uint64_t>;
-std::span<const std::uint64_t> all_of(const numbers& keys) { return keys; }
-
-numbers numbers_from(std::uint64_t first, std::uint64_t count) {
-  numbers made(count);
-  for (std::uint64_t i = 0; i < count; ++i) made[i] = first + i;
-  return made;
-}
-
-template <class K>
-adaptive<K> made_for(std::uint64_t keys, double fpr = 0.01, const adaptive_options& options = {}) {
-  auto made = adaptive<K>::make({.keys = keys, .fpr = fpr}, options);
-  if (!made) ADD_FAILURE() << describe(made.error()).c_str();
-  return std::move(*made);
-}
-
-template <class Of>
-numbers found_in(const Of& filter, const numbers& keys) {
-  std::vector<std::uint64_t> mask(mask_words(keys.size()));
-  filter.may_contain_batch(all_of(keys), mask);
-  numbers found;
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    if ((mask[i / 64] >> (i % 64) & 1U) != 0) found.push_back(keys[i]);
-  }
-  return found;
-}
-template <class Of>
-std::uint64_t count_found(const Of& filter, const numbers& keys) {
-  return found_in(filter, keys).size();
-}
-
-// So many absent keys that the filter calls "maybe".
-template <class Of>
-numbers false_positives_of(const Of& filter, std::size_t wanted) {
-  numbers found;
-  for (std::uint64_t first = 1'000'000'000; found.size() < wanted; first += 100'000) {
-    const numbers some = found_in(filter, numbers_from(first, 100'000));
-    found.insert(found.end(), some.begin(), some.end());
-  }
-  found.resize(wanted);
-  return found;
-}
-
-// The keys of a table, and how often somebody wanted them all.
-struct table_source {
-  numbers keys{};
-  unsigned calls = 0;
-  bool fails = false;
-
-  template <class Sink>
-  result<void> operator()(Sink& sink) {
-    ++calls;
-    for (std::size_t i = 0; i < keys.size(); ++i) {
-      if (fails && i == keys.size() / 2) return fail(errc::io, "the table went away");
-      sink(keys[i]);
-    }
-    return {};
-  }
-};
-
-template <class Of>
-std::string last_error_of(const Of& filter) {
-  return filter.last_error() ? std::string(describe(*filter.last_error()).view()) : std::string("no error");
-}
 
 // ---- what every kind gets ----
 
 template <class K>
 class Adaptive : public testing::Test {};
-using adapted_kinds = testing::Types<blocked, cuckoo>;
-TYPED_TEST_SUITE(Adaptive, adapted_kinds, kind_names);
+TYPED_TEST_SUITE(Adaptive, kinds_with<first_of_each<fixed_size_kinds>>, kind_name);
 
 TYPED_TEST(Adaptive, AfterAHundredThousandReportsThoseKeysAnswerNoAndNoKeyIsLost) {
   constexpr std::uint64_t count = 50'000;
@@ -119,7 +50,7 @@ TYPED_TEST(Adaptive, AfterAHundredThousandReportsThoseKeysAnswerNoAndNoKeyIsLost
   EXPECT_EQ(count_found(filter, inserted), count);
 }
 
-TYPED_TEST(Adaptive, AConfirmedAnswerIsTheTruthAndIsAskedForOnceAKey) {
+TYPED_TEST(Adaptive, AConfirmedAnswerIsTheTruthAndIsLookedUpOnceAKey) {
   constexpr std::uint64_t count = 5000;
   auto filter = made_for<TypeParam>(count, 0.1);
   for (std::uint64_t i = 0; i < count; ++i) filter.insert(i);
@@ -138,7 +69,7 @@ TYPED_TEST(Adaptive, AConfirmedAnswerIsTheTruthAndIsAskedForOnceAKey) {
   EXPECT_EQ(filter.stats().confirmed, 4 * count);
   EXPECT_EQ(filter.stats().false_positives, maybe - count);
   EXPECT_DOUBLE_EQ(filter.observed_fpr(), static_cast<double>(maybe - count) / (3 * count));
-  // Again, as a batch: only what is there is asked for, every false positive is known.
+  // Again, as a batch: only what is there is confirmed, every false positive is known.
   asked = 0;
   const numbers keys = numbers_from(0, 4 * count);
   std::vector<std::uint64_t> mask(mask_words(keys.size()));
@@ -148,7 +79,7 @@ TYPED_TEST(Adaptive, AConfirmedAnswerIsTheTruthAndIsAskedForOnceAKey) {
   EXPECT_EQ(filter.stats().avoided, maybe - count);
 }
 
-TYPED_TEST(Adaptive, TheOldestReportsMakeRoomForNewOnes) {
+TYPED_TEST(Adaptive, TheOldestReportsMakeSpaceForNewOnes) {
   auto filter = made_for<TypeParam>(20'000, 0.1, {.report_bytes = std::uint64_t{64} << 10U});
   filter.insert_batch(all_of(numbers_from(0, 20'000)));
   const std::uint64_t before = filter.memory_bytes();
@@ -247,7 +178,7 @@ TYPED_TEST(Adaptive, ASourceThatFailsLeavesItAsItWas) {
   EXPECT_EQ(last_error_of(filter), "the table went away");
   EXPECT_EQ(filter.stats().rebuilds, 0U);
   EXPECT_GT(filter.stats().failures, 0U);
-  // It is not asked again for every key, although a full filter would want it.
+  // It is not read again for every key, although a full filter would want it.
   EXPECT_EQ(table.calls, filter.stats().failures);
   EXPECT_LE(table.calls, 2 * 2000U / 125);
   EXPECT_EQ(refused != 0, (bounded_kind<TypeParam>));
@@ -341,194 +272,11 @@ TYPED_TEST(Adaptive, MemoryThatIsRefusedIsAnErrorAndNoKeyIsLost) {
   }
 }
 
-// ---- when it checks ----
-
-TEST(AdaptiveChecks, ComeEveryTenThousandAdds) {
-  auto one_by_one = made_for<blocked>(100'000);
-  auto at_once = made_for<blocked>(100'000);
-  for (std::uint64_t key = 0; key < 9999; ++key) one_by_one.insert(key % 100);
-  EXPECT_EQ(one_by_one.stats().checks, 0U);
-  one_by_one.insert(7);
-  EXPECT_EQ(one_by_one.stats().checks, 1U);
-  for (std::uint64_t key = 0; key < 25'000; ++key) one_by_one.insert(key);
-  EXPECT_EQ(one_by_one.stats().checks, 3U);
-  at_once.insert_batch(all_of(numbers_from(0, 35'000)));
-  EXPECT_EQ(at_once.stats().checks, 3U);
-  EXPECT_EQ(at_once.stats().adds, 35'000U);
-  // As long as it holds fewer keys than it was made for, its fill need not be read.
-  EXPECT_EQ(at_once.stats().readings, 0U);
-}
-
-TEST(AdaptiveChecks, ComeAsOftenAsWantedAndInSmallFiltersMoreOften) {
-  auto often = made_for<cuckoo>(100'000, 0.01, {.check_every = 100});
-  auto never = made_for<cuckoo>(1000, 0.01, {.check_every = 0});
-  auto small = made_for<cuckoo>(8000);
-  for (std::uint64_t key = 0; key < 5000; ++key) {
-    often.insert(key);
-    never.insert(key);
-    small.insert(key);
-  }
-  EXPECT_EQ(often.stats().checks, 50U);
-  EXPECT_EQ(never.stats().checks, 0U);
-  EXPECT_EQ(small.stats().checks, 5U);
-  ASSERT_TRUE(never.check());
-  EXPECT_EQ(never.stats().checks, 1U);
-}
-
-TEST(AdaptiveChecks, ReadTheFillAFewTimesOnTheWayToTwiceTheTarget) {
-  auto filter = made_for<bloom>(50'000, 0.01, {.check_every = 10});
-  table_source table;
-  filter.set_source(table);
-  for (std::uint64_t key = 0; filter.stats().rebuilds == 0; ++key) {
-    ASSERT_LT(key, 70'000U);
-    ASSERT_EQ(key < 50'000 ? filter.stats().readings : 0U, 0U);
-    table.keys.push_back(key);
-    filter.insert(key);
-  }
-  EXPECT_GE(filter.stats().readings, 5U);
-  EXPECT_LE(filter.stats().readings, 15U);
-  EXPECT_NEAR(static_cast<double>(filter.capacity_keys()), static_cast<double>(filter.keys().keys) * 1.5, 1000);
-}
-
-TEST(AdaptiveChecks, SayWhatTheyDid) {
-  auto filter = made_for<blocked>(1000, 0.01, {.check_every = 0});
-  table_source table;
-  table.keys = numbers_from(0, 1500);
-  filter.set_source(table);
-  filter.insert_batch(all_of(numbers_from(0, 1000)));
-  EXPECT_EQ(filter.check(), adaptation::none);
-  filter.insert_batch(all_of(table.keys));
-  EXPECT_GT(filter.fpr_now(), 0.02);
-  EXPECT_EQ(filter.check(), adaptation::rebuilt);
-  EXPECT_LE(filter.fpr_now(), 0.01);
-  EXPECT_EQ(filter.check(), adaptation::none);
-  filter.remove_source();
-  EXPECT_EQ(error_of(filter.rebuild()), "there is no source of keys to rebuild the filter from: set one");
-}
-
-// An opponent asks for what he found to be false positives, each once.
-TEST(AdaptiveChecks, AHighRateOfReportsRebuildsToo) {
-  constexpr std::uint64_t count = 10'000;
-  auto filter = made_for<blocked>(count, 0.05, {.check_every = 0});
-  table_source table;
-  table.keys = numbers_from(0, count);
-  filter.insert_batch(all_of(table.keys));
-  const auto attack = [&] {
-    for (const std::uint64_t key : false_positives_of(filter, 500)) {
-      EXPECT_FALSE(filter.may_contain_confirmed(key, [](std::uint64_t) { return false; }));
-    }
-  };
-  attack();
-  EXPECT_EQ(filter.observed_fpr(), 1.0);
-  EXPECT_EQ(error_of(filter.check()),
-            "false positives are above twice the target, and there is no source of keys to rebuild from");
-  filter.set_source(table);
-  std::uint64_t rebuilds = 0;
-  for (; rebuilds < 20; ++rebuilds) {
-    if (!filter.check()) break;
-    EXPECT_EQ(filter.stats().rebuilds, rebuilds + 1);
-    EXPECT_EQ(filter.observed_fpr(), 0.0);
-    EXPECT_EQ(count_found(filter, table.keys), count);
-    attack();
-  }
-  // Memory is not given for ever.
-  EXPECT_EQ(rebuilds, 4U);
-  EXPECT_LE(filter.capacity_keys(), 4 * count);
-  EXPECT_EQ(error_of(filter.check()),
-            "false positives are above twice the target in a filter with room: use another hash, or a keyed one");
-  // As many false positives as promised are no reason.
-  auto honest = made_for<blocked>(count, 0.05, {.check_every = 0});
-  honest.set_source(table);
-  honest.insert_batch(all_of(table.keys));
-  for (std::uint64_t key = count; key < 10 * count; ++key) {
-    EXPECT_FALSE(honest.may_contain_confirmed(key, [](std::uint64_t) { return false; }));
-  }
-  EXPECT_EQ(honest.check(), adaptation::none);
-}
-
-// ---- keys and their digests ----
-
-// All keys of one length have one digest.
-struct length_hash {
-  static constexpr hash_info info{.id = 9999, .name = "length", .bits = 64, .summary = ""};
-  std::uint64_t operator()(const void* /*bytes*/, std::size_t size) const noexcept { return mix64(size); }
-};
-
-TEST(AdaptiveKeys, AReportDeniesNoOtherKeyEvenIfItsDigestIsTheSame) {
-  auto filter = adaptive<blocked, length_hash>::make({.keys = 1000, .fpr = 0.01});
-  ASSERT_TRUE(filter);
-  filter->insert("alice");
-  ASSERT_TRUE(filter->report_false_positive("craig"));
-  EXPECT_FALSE(filter->may_contain("craig"));
-  EXPECT_TRUE(filter->may_contain("alice"));
-  const std::vector<std::string> names{"alice", "craig", "trudy"};
-  std::vector<std::uint64_t> mask(1);
-  filter->may_contain_batch(std::span<const std::string>(names), mask);
-  EXPECT_EQ(mask[0], 0b101U);
-  // A key that looks like it makes it "maybe" again: it might be the same key by another name, see below.
-  filter->insert("trudy");
-  EXPECT_TRUE(filter->may_contain("craig"));
-}
-
-TEST(AdaptiveKeys, AKeyIsTheSameByItsDigest) {
-  auto filter = made_for<cuckoo>(1000);
-  const std::uint64_t digest = digest_of(xxh3{}, "alice");
-  ASSERT_TRUE(filter.report_false_positive(prehashed{digest}));
-  ASSERT_TRUE(filter.report_false_positive("alice"));
-  filter.insert("alice");
-  EXPECT_TRUE(filter.may_contain("alice"));
-  EXPECT_TRUE(filter.may_contain(prehashed{digest}));
-  ASSERT_TRUE(filter.report_false_positive("bob"));
-  filter.insert(prehashed{digest_of(xxh3{}, "bob")});
-  EXPECT_TRUE(filter.may_contain("bob"));
-}
-
-TEST(AdaptiveKeys, OfEveryTypeAreRemembered) {
-  auto filter = adaptive<blocked, length_hash>::make({.keys = 1000, .fpr = 0.01});
-  ASSERT_TRUE(filter);
-  const auto check = [&](const auto& present, const auto& absent) {
-    filter->insert(present);
-    ASSERT_TRUE(filter->may_contain(absent));
-    ASSERT_TRUE(filter->report_false_positive(absent));
-    EXPECT_FALSE(filter->may_contain(absent));
-    EXPECT_TRUE(filter->may_contain(present));
-  };
-  check(std::string("text"), std::string("tent"));
-  check(std::uint32_t{5}, -5);
-  check(std::tuple("user", 42), std::tuple("user", 43));
-  check(std::vector<unsigned char>{1, 2, 3}, std::vector<unsigned char>{1, 2, 4});
-  check(std::string(4096, 'a'), std::string(4096, 'b'));
-}
-
-TEST(AdaptiveKeys, ThatCannotBeRememberedGoOnToAnswerMaybe) {
-  auto filter = adaptive<blocked, length_hash>::make({.keys = 1000, .fpr = 0.01});
-  ASSERT_TRUE(filter);
-  const std::string present(5000, 'a');
-  const std::string absent(5000, 'b');
-  filter->insert(present);
-  EXPECT_EQ(error_of(filter->report_false_positive(absent)),
-            "a key of 5000 bytes is too long to be remembered: at most 4096");
-  EXPECT_TRUE(filter->may_contain(absent));
-  EXPECT_FALSE(filter->may_contain_confirmed(absent, [](const std::string&) { return false; }));
-  EXPECT_TRUE(filter->may_contain(present));
-  // Digests stand for long parts of a tuple: two tuples may look alike.
-  const std::tuple long_part(1, std::string(600, 'a'));
-  filter->insert(long_part);
-  EXPECT_EQ(error_of(filter->report_false_positive(std::tuple(1, std::string(600, 'b')))),
-            "a tuple that is folded into a digest is too long to be remembered");
-  EXPECT_TRUE(filter->may_contain(long_part));
-  auto none = made_for<blocked>(1000, 0.01, {.report_bytes = 0});
-  EXPECT_EQ(error_of(none.report_false_positive("x")), "this filter was made to remember no reported keys");
-  EXPECT_EQ(error_of(adaptive<blocked>::make({.keys = 10, .fpr = 0.01}, {.report_bytes = 100})),
-            "memory of 100 bytes is too small: this kind needs at least 16384 bytes");
-}
-
 // ---- other kinds, files, threads ----
 
 template <class K>
 class AdaptiveKinds : public testing::Test {};
-using further_kinds = testing::Types<bloom, counting, scalable>;
-TYPED_TEST_SUITE(AdaptiveKinds, further_kinds, kind_names);
+TYPED_TEST_SUITE(AdaptiveKinds, kinds_with<first_of_each<keyed_kinds>>, kind_name);
 
 TYPED_TEST(AdaptiveKinds, AreAdaptedToo) {
   for (const bool has_source : {false, true}) {
@@ -550,7 +298,7 @@ TYPED_TEST(AdaptiveKinds, AreAdaptedToo) {
 }
 
 // From digests of 64 bits to such of 128 and back to one filter.
-TEST(AdaptiveWide, LinksMayTakeDigestsOfOtherWidths) {
+TEST(AdaptiveWide, SubFiltersMayTakeDigestsOfOtherWidths) {
   constexpr double rate = 1e-15;
   auto filter = made_for<bloom>(64, rate);
   ASSERT_EQ(filter.sub_filter(0).digest_bits(), 64U);
@@ -569,7 +317,7 @@ TEST(AdaptiveWide, LinksMayTakeDigestsOfOtherWidths) {
   EXPECT_EQ(count_found(filter, keys), 20'000U);
 }
 
-TEST(AdaptiveFile, OneLinkIsSavedAndAdaptedAgain) {
+TEST(AdaptiveFile, OneSubFilterIsSavedAndAdaptedAgain) {
   const folder box;
   const std::string path = box / "filter";
   auto filter = made_for<blocked>(1000);
@@ -600,7 +348,7 @@ TEST(AdaptiveOver, GrowsInTheLayoutAndModeThatItWasMadeIn) {
   EXPECT_EQ(filter->sub_filter(1).geometry().slots, 4U);
 }
 
-TEST(AdaptiveConcurrent, ManyMayAskAndEveryAnswerOfTheListIsCounted) {
+TEST(AdaptiveConcurrent, ManyMayQueryAndEveryAnswerOfTheListIsCounted) {
   auto filter = made_for<cuckoo>(10'000, 0.1);
   filter.insert_batch(all_of(numbers_from(0, 10'000)));
   const numbers reported = false_positives_of(filter, 1000);
@@ -620,5 +368,5 @@ TEST(AdaptiveConcurrent, ManyMayAskAndEveryAnswerOfTheListIsCounted) {
   EXPECT_EQ(count_found(moved, reported), 0U);
 }
 
-}  // namespace adaptive_tests
 }  // namespace
+}  // namespace bloomery::adaptive_testing

@@ -1,19 +1,23 @@
-// A filter in shards behind any_filter: the same files as sharded<K>, and one filter to whoever asks it.
+// A filter in shards behind any_filter: the same files as sharded<K>, and one filter to whoever queries it.
 #include <bloomery/wrappers/any_shards.hpp>
 #include <filesystem>
 #include <fstream>
 
-#include "suites/support.hpp"
+#include <bloomery/kinds.hpp>
+#include <bloomery/wrappers/sharded.hpp>
+
+#include "support/filters.hpp"
+#include "support/typed.hpp"
 
 namespace {
 
 using namespace bloomery;
-using namespace bloomery::testing_support;
+using namespace bloomery::test;
 
 class AnyShards : public testing::Test {
  protected:
   void SetUp() override {
-    enable_all();
+    enable_everything();
     std::string name = (std::filesystem::temp_directory_path() / "bloomery-shards-XXXXXX").string();
     folder_ = ::mkdtemp(name.data());
   }

@@ -4,7 +4,10 @@
 #include <set>
 #include <string>
 
-#include "suites/support.hpp"
+#include <bloomery/filter.hpp>
+#include <bloomery/kinds.hpp>
+
+#include "support/typed.hpp"
 
 namespace {
 
@@ -111,7 +114,7 @@ TEST(ConcurrentBatches, APartitionHasEveryPartAndKeepsLinesWhole) {
     EXPECT_EQ(halves.of(last), 0U);
     EXPECT_EQ(halves.of(last + 1), 1U);
     std::vector<std::set<unsigned>> parts_of_line(filter->memory_bytes() / 64 + 1);
-    testing_support::digest_source source(1);
+    test::digest_source source(1);
     for (const std::uint64_t digest : source.take(200'000)) {
       filter->for_each_touched(digest, [&](std::uint64_t first, std::uint64_t /*size*/) {
         parts_of_line[first / 64].insert(partition.of(digest));

@@ -1,4 +1,4 @@
-// sharded<K>: answers, rates, merges, room, and many threads. Its files are in shard_set_test.cpp.
+// sharded<K>: answers, FPRs, merges, capacity, and many threads. Its files are in shard_set_test.cpp.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,7 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "native/support.hpp"
+#include "support/memory.hpp"
+#include "support/typed_kinds.hpp"
 
 namespace {
 
@@ -47,7 +48,7 @@ TEST(Shard, TheShardOfADigestNeverChanges) {
   EXPECT_EQ(shard_of(digest128{.low = 1, .high = 2}, 16), shard_of(std::uint64_t{1}, 16));
 }
 
-TEST(Shard, NoShardIsAskedForMoreThanItWasMadeFor) {
+TEST(Shard, NoShardGetsMoreKeysThanItWasMadeFor) {
   for (const unsigned shards : {2U, 3U, 16U, 1000U, 4096U}) {
     for (const std::uint64_t keys : {std::uint64_t{1}, std::uint64_t{100}, std::uint64_t{50'000}}) {
       std::vector<std::uint64_t> counts(shards);
@@ -68,8 +69,7 @@ TEST(Shard, NamesHaveTheDigitsOfTheirNumber) {
 
 template <class K>
 class Sharded : public testing::Test {};
-using sharded_kinds = testing::Types<bloom, blocked, counting, cuckoo, growing>;
-TYPED_TEST_SUITE(Sharded, sharded_kinds, kind_names);
+TYPED_TEST_SUITE(Sharded, kinds_with<first_of_each<keyed_kinds>>, kind_name);
 
 TYPED_TEST(Sharded, EveryKeyIsFoundHoweverItCame) {
   for (const unsigned shards : {1U, 3U, 64U}) {
@@ -101,7 +101,7 @@ TYPED_TEST(Sharded, TheRateIsThePromisedOne) {
     filter.insert_batch(view(digests_from(0, keys)));
     const std::uint64_t found = hits(filter, digests_from(1'000'000, probes));
     EXPECT_LE(binomial::lower_bound(found, probes, 0.001), 0.01) << shards << " shards: " << found;
-    // What it says of itself agrees: the true rate lies within a tenth, or the promise has not been used up.
+    // What it reports of itself agrees: the true FPR lies within a tenth, or the promise has not been used up.
     EXPECT_LE(binomial::lower_bound(found, probes, 0.001), filter.fpr_now() * 1.1);
     EXPECT_GE(binomial::upper_bound(found, probes, 0.001), filter.fpr_now() * 0.8);
   }
@@ -135,8 +135,7 @@ TYPED_TEST(Sharded, MemoryThatIsRefusedIsAnErrorAndNothingIsLost) {
 
 template <class K>
 class ShardedMerge : public testing::Test {};
-using merged_kinds = testing::Types<bloom, blocked, counting, growing, scalable>;
-TYPED_TEST_SUITE(ShardedMerge, merged_kinds, kind_names);
+TYPED_TEST_SUITE(ShardedMerge, kinds_with<first_of_each<keyed_mergeable_kinds>>, kind_name);
 
 TYPED_TEST(ShardedMerge, FindsTheKeysOfBoth) {
   auto a = make<TypeParam>(4000, 5);
@@ -181,8 +180,11 @@ TEST(ShardedMergeOfScalable, ARefusalLeavesAllShardsAsTheyWere) {
 
 template <class K>
 class ShardedErase : public testing::Test {};
-using erasing_kinds = testing::Types<counting, cuckoo, growing>;
-TYPED_TEST_SUITE(ShardedErase, erasing_kinds, kind_names);
+struct keyed_erasable_kinds : keyed_kinds {
+  template <class K>
+  static constexpr bool of = keyed_kinds::of<K>&& erasable<K>&& countable<K>;
+};
+TYPED_TEST_SUITE(ShardedErase, kinds_with<first_of_each<keyed_erasable_kinds>>, kind_name);
 
 TYPED_TEST(ShardedErase, TakesOutWhatWasPutIn) {
   auto filter = make<TypeParam>(2000, 7, 1e-4);
@@ -382,7 +384,7 @@ TEST(ShardedBloom, ImpossibleNumbersOfShardsAreRefused) {
 // Run under ThreadSanitizer as well.
 template <class K>
 class ShardedConcurrent : public testing::Test {};
-TYPED_TEST_SUITE(ShardedConcurrent, sharded_kinds, kind_names);
+TYPED_TEST_SUITE(ShardedConcurrent, kinds_with<first_of_each<keyed_kinds>>, kind_name);
 
 constexpr unsigned thread_count = 4;
 
@@ -419,7 +421,7 @@ TYPED_TEST(ShardedConcurrent, EqualKeysOfAllThreadsAreThere) {
   std::atomic<std::uint64_t> refused = 0;
   on_threads([&](unsigned /*id*/) { refused += filter.insert_batch(view(digests)).refused; });
   // Copies of a key share few places of a kind with an end, and take them from other keys. What is not there was refused
-  // by every thread, and each said so.
+  // by every thread, and each reported it.
   const std::uint64_t missing = keys - hits(filter, digests);
   EXPECT_LE(thread_count * missing, refused.load());
   if (!bounded_kind<TypeParam>) {

@@ -1,0 +1,114 @@
+// Files of other products: opened from bytes, queried with keys, and damage that must do no harm.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <bloomery/formats.hpp>
+#include <bloomery/hash/hasher.hpp>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/golden.hpp"
+#include "support/memory.hpp"
+
+namespace bloomery::test {
+
+inline file_bytes bytes_of(std::string_view text) {
+  auto buffer = aligned_buffer::make(text.size(), "a test");
+  EXPECT_TRUE(buffer);
+  if (!text.empty()) std::memcpy(buffer->data(), text.data(), text.size());
+  return {std::move(*buffer), text.size()};
+}
+
+inline result<formats::opened> open_text(std::string_view text, const formats::open_options& how = {}) {
+  return formats::open_bytes(bytes_of(text), how);
+}
+
+inline std::string text_of(const any_filter& filter, const formats::format& format, const save_options& how = {},
+                           const formats::format_options& options = {}) {
+  memory_sink sink;
+  const auto saved = formats::save_to(filter, format, byte_sink(sink), how, options);
+  EXPECT_TRUE(saved) << describe(saved.error()).view();
+  return {reinterpret_cast<const char*>(sink.bytes().data()), sink.bytes().size()};
+}
+
+// Keys as views of strings.
+inline std::vector<std::string_view> views_of(const std::vector<std::string>& keys) {
+  return {keys.begin(), keys.end()};
+}
+
+// Calls f with the digests of the keys, as wide as the filter takes them.
+template <class F>
+auto with_keys(const any_filter& filter, const std::vector<std::string>& keys, F&& f) {
+  const auto hash = hasher::make(filter.hash());
+  EXPECT_TRUE(hash);
+  const auto views = views_of(keys);
+  if (filter.digest_bits() == 256) {
+    std::vector<digest256> digests(keys.size());
+    hash->digests256(views, digests);
+    return f(std::span<const digest256>(digests));
+  }
+  if (filter.digest_bits() == 128) {
+    std::vector<digest128> digests(keys.size());
+    hash->digests128(views, digests);
+    return f(std::span<const digest128>(digests));
+  }
+  std::vector<std::uint64_t> digests(keys.size());
+  hash->digests(views, digests);
+  return f(std::span<const std::uint64_t>(digests));
+}
+
+inline std::uint64_t insert(any_filter& filter, const std::vector<std::string>& keys) {
+  const auto inserted = with_keys(filter, keys, [&](auto digests) { return filter.insert(digests); });
+  EXPECT_TRUE(inserted) << describe(inserted.error()).view();
+  return inserted.value_or(0);
+}
+
+inline std::vector<bool> query(const any_filter& filter, const std::vector<std::string>& keys) {
+  std::vector<std::uint64_t> mask(mask_words(keys.size()) + 1);
+  const auto done = with_keys(filter, keys, [&](auto digests) { return filter.may_contain(digests, mask); });
+  EXPECT_TRUE(done) << describe(done.error()).view();
+  std::vector<bool> answers(keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) answers[i] = (mask[i / 64] >> (i % 64) & 1U) != 0;
+  return answers;
+}
+
+// Opens it as this format, or is refused; what opens is queried, counted, changed and saved.
+inline bool survives(std::string_view text, std::string_view format) {
+  auto opened = open_text(text, {.from = format, .in_memory = true});
+  if (!opened) return false;
+  const std::vector<std::string> keys = {"", "a", "some key", std::string(100, 'x')};
+  static_cast<void>(query(opened->filter, keys));
+  static_cast<void>(opened->filter.stats());
+  static_cast<void>(opened->filter.describe());
+  const auto inserted = with_keys(opened->filter, keys, [&](auto digests) { return opened->filter.insert(digests); });
+  if (inserted) {
+    for (const bool present : query(opened->filter, keys)) EXPECT_TRUE(present);
+  } else {
+    EXPECT_EQ(inserted.error().code, errc::full) << describe(inserted.error()).view();
+  }
+  static_cast<void>(text_of(opened->filter, *opened->form));
+  return true;
+}
+
+// Every truncation and every flipped byte of a file is an error, or a filter that is safe to query.
+inline void expect_harmless_damage(const std::string& file, std::string_view format) {
+  for (std::size_t size = 0; size < file.size(); ++size) {
+    static_cast<void>(survives(std::string_view(file).substr(0, size), format));
+  }
+  for (std::size_t at = 0; at < file.size(); ++at) {
+    for (const unsigned flip : {0x01U, 0x80U, 0xffU}) {
+      std::string damaged = file;
+      damaged[at] = static_cast<char>(static_cast<unsigned char>(damaged[at]) ^ flip);
+      static_cast<void>(survives(damaged, format));
+      static_cast<void>(open_text(damaged));  // detected by its content, it is anything or nothing
+    }
+  }
+}
+
+}  // namespace bloomery::test
