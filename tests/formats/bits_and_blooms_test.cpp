@@ -1,5 +1,6 @@
 // Files of bits-and-blooms/bloom: see tests/golden/bits-and-blooms/README.md for who wrote the golden ones.
 #include <algorithm>
+#include <bloomery/hash/murmur3.hpp>
 
 #include "support/format_files.hpp"
 

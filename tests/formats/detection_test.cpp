@@ -8,9 +8,9 @@ namespace {
 
 using namespace test;
 using formats::confidence;
-using formats::format;
-using formats::detection_input;
 using formats::detection;
+using formats::detection_input;
+using formats::format;
 
 detection_input input_of(std::string_view text) {
   const auto bytes = std::as_bytes(std::span(text));
@@ -31,7 +31,7 @@ detection look_for(const detection_input& seen) noexcept {
 format made_up(std::string_view name, detection (*look)(const detection_input&) noexcept) {
   format form;
   form.name = name;
-  form.look = look;
+  form.detect = look;
   return form;
 }
 

@@ -162,7 +162,7 @@ TEST(FormatRecipe, EveryFormatHasANameAndARuleOfItsOwn) {
   for (const formats::format* one : all) {
     EXPECT_EQ(formats::find(one->name), one);
     EXPECT_FALSE(one->summary.empty()) << one->name;
-    EXPECT_TRUE(one->look != nullptr && one->open != nullptr && one->hash != nullptr) << one->name;
+    EXPECT_TRUE(one->detect != nullptr && one->open != nullptr && one->hash != nullptr) << one->name;
     EXPECT_EQ(one->writes, one->save != nullptr) << one->name;
     // RedisBloom's are of kinds that native files hold, too.
     EXPECT_EQ(one->kind->id >= formats::first_foreign_id, one->kind_of == nullptr) << one->name;

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bloomery/hash/murmur2.hpp>
+#include <bloomery/hash/murmur64a.hpp>
 #include <filesystem>
 #include <map>
 

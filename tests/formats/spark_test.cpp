@@ -1,5 +1,7 @@
 // Filters of Apache Spark: see tests/golden/spark/README.md for who wrote the golden ones.
 #include <algorithm>
+#include <bloomery/hash/murmur3.hpp>
+#include <bloomery/hash/murmur3_spark.hpp>
 
 #include "support/format_files.hpp"
 

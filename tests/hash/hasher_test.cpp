@@ -1,5 +1,6 @@
 // The run-time choice: names, ids, seeds, secret keys, batches.
 #include <gtest/gtest.h>
+#include <bloomery/hash/list.hpp>
 
 #include <algorithm>
 #include <bloomery/hash/hasher.hpp>
@@ -135,21 +136,6 @@ TEST(Hasher, BatchesStopAtTheShorterSpan) {
   hasher().digests(keys, out);
   EXPECT_EQ(out[2], xxh3{}("c", 1));
   EXPECT_EQ(out[3], 7U);
-}
-
-TEST(Hasher, VisitHandsOverTheConcreteHash) {
-  for_each_type(hash_list{}, [](auto tag) {
-    using expected = typename decltype(tag)::type;
-    const auto made = hasher::make(expected::info.name, 0, key_for(expected::info));
-    ASSERT_TRUE(made);
-    int calls = 0;
-    made->visit([&]<class H>(const H& hash) {
-      ++calls;
-      EXPECT_TRUE((std::is_same_v<H, expected>));
-      EXPECT_EQ(digest_bytes(hash, "key", 3), made->digest("key", 3));
-    });
-    EXPECT_EQ(calls, 1);
-  });
 }
 
 TEST(Hasher, RefusesUnknownNamesAndIds) {

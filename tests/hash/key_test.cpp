@@ -1,5 +1,6 @@
 // Keys of any type: the bytes that are hashed for them, and that every way to a digest agrees.
 #include <gtest/gtest.h>
+#include <bloomery/hash/list.hpp>
 
 #include <array>
 #include <bloomery/hash/hasher.hpp>

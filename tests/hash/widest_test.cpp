@@ -1,5 +1,6 @@
 // Digests of four words, against the hash that they are made of.
 #include <gtest/gtest.h>
+#include <bloomery/hash/murmur3.hpp>
 
 #include <bloomery/hash/hasher.hpp>
 #include <string>

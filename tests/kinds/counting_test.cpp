@@ -86,14 +86,14 @@ TEST(Counting, BatchesOverLinesGiveTheCountersOfSingleKeysWithEveryInstructionSe
         if (!has_isa(level)) continue;
         std::vector<std::uint64_t> words(std::size_t{11} * 8);
         const kernels::counting_view view{words.data(), 11, hashes};
-        const kernels::ready_digests given{keys.data()};
-        EXPECT_EQ(kernels::counting_insert_lines(words.data(), view, count, given, level), inserted);
+        const digest_feed given(keys.data());
+        EXPECT_EQ(kernels::counting_kernels::for_isa(level).insert_lines(words.data(), view, count, given), inserted);
         const auto bytes = std::as_bytes(std::span(words));
         ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), single->payload().begin(), single->payload().end()))
             << isa_name(level) << " k " << hashes << " keys " << count;
         std::vector<std::uint64_t> mask(mask_words(queries.size()), ~std::uint64_t{0});
-        kernels::counting_contains_lines(view, queries.size(), kernels::ready_digests{queries.data()}, mask.data(),
-                                         level);
+        kernels::counting_kernels::for_isa(level).contains_lines(view, queries.size(), digest_feed(queries.data()),
+                                                                 mask.data());
         for (std::size_t i = 0; i < queries.size(); ++i) {
           ASSERT_EQ(mask[i / 64] >> (i % 64) & 1U, single->may_contain(queries[i]) ? 1U : 0U) << isa_name(level);
         }

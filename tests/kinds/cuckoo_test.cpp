@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bloomery/any_filter.hpp>
 #include <bloomery/filter.hpp>
+#include <bloomery/kernels/cuckoo/dispatch.hpp>
 #include <map>
 #include <set>
 
@@ -12,6 +13,11 @@ namespace {
 
 using namespace bloomery;
 using namespace bloomery::cuckoo_testing;
+
+template <class Word, kernels::cuckoo_form Form, bool Whole>
+const auto& kernels_of(const kernels::cuckoo_table<Word, Form, Whole>& /*table*/, isa level) {
+  return kernels::cuckoo_kernels<Word, Form, Whole>::for_isa(level);
+}
 using kernels::cuckoo_form;
 
 std::uint64_t bits_at(std::span<const std::byte> bytes, std::uint64_t first, unsigned count) {
@@ -357,11 +363,10 @@ TEST(Cuckoo, BatchesAnswerAsSingleLookUpsDoWithEveryInstructionSet) {
         for (const isa level : all_isas) {
           if (!has_isa(level)) continue;
           std::vector<std::uint64_t> mask(mask_words(count) + 1, ~std::uint64_t{0});
-          const kernels::ready_digests given{digests.data()};
+          const digest_feed given(digests.data());
           detail::with_cuckoo<kernels::cuckoo_table>(
-              detail::cuckoo_code_of(geometry), bytes, geometry, [&](const auto& table) {
-                kernels::cuckoo_contains_batch_with(level, table, count, kernels::digest_feed(given), mask.data());
-              });
+              detail::cuckoo_code_of(geometry), bytes, geometry,
+              [&](const auto& table) { kernels_of(table, level).contains_batch(table, count, given, mask.data()); });
           for (std::size_t i = 0; i < count; ++i) {
             ASSERT_EQ(mask[i / 64] >> (i % 64) & 1U, filter.may_contain(digests[i]) ? 1U : 0U)
                 << layout << bits << isa_name(level) << i;

@@ -345,22 +345,22 @@ TEST(Ribbon, BatchesOfAnyLengthAnswerAsSingleLookupsNearAndFar) {
   const digest_list held = random_digests(31, 3000);
   digest_list queries = random_digests(32, 1000);
   for (std::size_t i = 0; i < queries.size(); i += 3) queries[i] = held[i];
-  const kernels::ready_digests ready{queries.data()};
+  const digest_feed ready(queries.data());
   for (const double fpr : {0.3, 0.01, 0.001, 1e-6, 1e-9}) {
     const ribbon filter = built({.fpr = fpr}, held);
     auto view =
         detail::ribbon_view_of(filter.geometry(), reinterpret_cast<const std::uint64_t*>(filter.payload().data()));
     for (const isa level : {isa::scalar, active_isa()}) {
-      const auto functions = kernels::ribbon_functions::of(level, filter.geometry().widest());
+      const auto& functions = kernels::ribbon_kernels::for_isa(level, filter.geometry().widest());
       for (const std::uint64_t bytes : {std::uint64_t{0}, kernels::ribbon_far_bytes + 1}) {
         view.size_bytes = bytes;
         for (const std::size_t count : {1U, 15U, 16U, 17U, 63U, 64U, 65U, 127U, 128U, 129U, 193U, 1000U}) {
           std::vector<std::uint64_t> mask(mask_words(count) + 1, 0x5555555555555555U);
-          functions.many(view, count, kernels::digest_feed(ready), mask.data());
+          functions.contains_batch(view, count, ready, mask.data());
           for (std::size_t i = 0; i < count; ++i) {
-            ASSERT_EQ((mask[i / 64] >> (i % 64) & 1U) != 0, functions.one(view, queries[i]))
+            ASSERT_EQ((mask[i / 64] >> (i % 64) & 1U) != 0, functions.contains(view, queries[i]))
                 << fpr << " " << count << " " << i;
-            ASSERT_TRUE(i % 3 != 0 || functions.one(view, queries[i]));
+            ASSERT_TRUE(i % 3 != 0 || functions.contains(view, queries[i]));
           }
           if (count % 64 != 0) {
             ASSERT_EQ(mask[count / 64] >> (count % 64), 0U);

@@ -1,5 +1,6 @@
 // Kind scalable, layout redis: the sub-filters, bits and answers of RedisBloom's own chains, from what it wrote itself
 // (tests/golden/redisbloom).
+#include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/murmur64a.hpp>
 #include <bloomery/kinds/scalable.hpp>
 

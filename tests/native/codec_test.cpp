@@ -1,5 +1,6 @@
 // The table of compressions: names, ids, and programs that do not have them.
 #include <bloomery/kinds/bloom.hpp>
+#include <bloomery/native/codec.hpp>
 
 #include "support/typed.hpp"
 

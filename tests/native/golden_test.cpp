@@ -1,5 +1,6 @@
 // Files that earlier versions wrote are read for ever, and today's code writes them again to the same bytes.
 // tests/golden/native/README.md describes how they were made.
+#include <bloomery/hash/identity.hpp>
 #include <bloomery/kinds.hpp>
 
 #include "support/typed.hpp"

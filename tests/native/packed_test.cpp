@@ -1,5 +1,6 @@
 // Filters made for packed files: how small the file is, and that the rate is the one promised.
 #include <bloomery/core/binomial.hpp>
+#include <bloomery/native/codec.hpp>
 
 #include <bloomery/kinds/bloom.hpp>
 

@@ -1,4 +1,5 @@
 // The codec `rans`: bytes in, the information in them out, and never more memory or time than the header states.
+#include <bloomery/native/codec.hpp>
 #include <bloomery/native/rans.hpp>
 #include <bloomery/sizing/sizing.hpp>
 

@@ -1,5 +1,6 @@
 // The text form: how it looks, what copying may do to it, and what may not have happened to it.
 #include <bloomery/kinds/bloom.hpp>
+#include <bloomery/native/text.hpp>
 
 #include "support/typed.hpp"
 

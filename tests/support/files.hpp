@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 struct file_header;
 }
 

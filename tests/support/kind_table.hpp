@@ -17,7 +17,7 @@
 #include <string>
 #include <vector>
 
-namespace bloomery {
+namespace bloomery::inline BLOOMERY_ABI {
 class any_filter;
 }
 

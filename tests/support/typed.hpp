@@ -3,6 +3,7 @@
 #pragma once
 
 #include <gtest/gtest.h>
+#include <bloomery/hash/identity.hpp>
 
 #include <bloomery/core/type_list.hpp>
 #include <bloomery/kinds/concept.hpp>
