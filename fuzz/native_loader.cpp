@@ -5,6 +5,8 @@
 #include <array>
 #include <bloomery/any_filter.hpp>
 #include <bloomery/core/bytes.hpp>
+#include <bloomery/native/codec.hpp>
+#include <bloomery/native/text.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,6 +1,8 @@
 // The bodies of support/*.hpp, compiled once for all test programs. This is the only place of the suites that sees every kind as a
 // type.
 #include "support.hpp"
+#include <bloomery/hash/identity.hpp>
+#include <bloomery/native/codec.hpp>
 
 #include <unistd.h>
 

@@ -16,6 +16,8 @@ inline constexpr codec own_codec{.id = codec_rans,
 inline constinit std::array<std::atomic<const codec*>, codec_names.size()> codec_table{nullptr, nullptr, nullptr,
                                                                                        &own_codec};
 
+BLOOMERY_BODY std::atomic<const codec*>& codec_slot(std::uint32_t id) noexcept { return codec_table[id]; }
+
 }  // namespace detail
 
 BLOOMERY_BODY void register_codec(const codec& entry) noexcept {

@@ -29,11 +29,11 @@ TEST(Codec, NamesAndIdsBelongTogether) {
 TEST(Codec, ProgramWithoutItSaysWhatToLink) {
   const bloom filter = sample<bloom>(1000);
   const bytes file = saved(filter, {.codec = codec_zstd});
-  const codec* kept = detail::codec_table[codec_zstd].exchange(nullptr);
+  const codec* kept = detail::codec_slot(codec_zstd).exchange(nullptr);
   const std::string loading = load_error<bloom>(file);
   memory_sink sink;
   const auto saving = save_to(filter, {}, byte_sink(sink), {.codec = codec_zstd});
-  detail::codec_table[codec_zstd].store(kept);
+  detail::codec_slot(codec_zstd).store(kept);
   EXPECT_EQ(loading, "zstd is not linked into this program: link bloomery::all and call bloomery::enable_all() once");
   ASSERT_FALSE(saving);
   EXPECT_EQ(saving.error().code, errc::not_linked);

@@ -1,7 +1,9 @@
 // Memory is requested after the sizes have been checked, never beyond a limit, and every refusal is survived.
 #include <bloomery/kinds/blocked.hpp>
 #include <bloomery/kinds/bloom.hpp>
+#include <bloomery/native/codec.hpp>
 #include <bloomery/posix/mapped.hpp>
+#include <bloomery/posix/save.hpp>
 
 #include "support/filters.hpp"
 #include "support/memory.hpp"

@@ -168,9 +168,9 @@ TEST(Rans, FrequenciesThatAreNotUsableAreRefused) {
 }
 
 TEST(Rans, IsThereWithoutAnyLibrary) {
-  const codec* kept_zstd = detail::codec_table[codec_zstd].exchange(nullptr);
+  const codec* kept_zstd = detail::codec_slot(codec_zstd).exchange(nullptr);
   const auto found = find_codec("rans");
-  detail::codec_table[codec_zstd].store(kept_zstd);
+  detail::codec_slot(codec_zstd).store(kept_zstd);
   ASSERT_TRUE(found);
   EXPECT_EQ((*found)->id, codec_rans);
 }

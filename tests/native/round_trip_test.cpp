@@ -1,6 +1,8 @@
 // What is saved comes back: every kind, every compression, native and text, from memory, files and pipes.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <bloomery/posix/load.hpp>
+#include <bloomery/posix/save.hpp>
 
 #include <csignal>
 #include <thread>

@@ -2,6 +2,8 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#include <bloomery/posix/load.hpp>
+#include <bloomery/posix/save.hpp>
 
 #include <algorithm>
 #include <atomic>

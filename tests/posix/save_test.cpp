@@ -4,6 +4,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <bloomery/posix/load.hpp>
+#include <bloomery/posix/output.hpp>
+#include <bloomery/posix/save.hpp>
 
 #include <csignal>
 #include <thread>

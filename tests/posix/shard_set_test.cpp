@@ -1,6 +1,9 @@
 // The files of sharded<K>: all or none, and never a wrong one among them.
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <bloomery/posix/load.hpp>
+#include <bloomery/posix/mapped.hpp>
+#include <bloomery/posix/save.hpp>
 
 #include <bloomery/any_filter.hpp>
 #include <bloomery/wrappers/sharded.hpp>

@@ -1,5 +1,7 @@
 // any_filter over every kind: what the surfaces see.
 #include <sys/stat.h>
+#include <bloomery/hash/identity.hpp>
+#include <bloomery/native/codec.hpp>
 
 #include <fstream>
 #include <thread>

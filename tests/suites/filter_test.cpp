@@ -1,6 +1,8 @@
 // filter<Kind, Hash>: the front that most programs use. It is generic over the kind: one kind of each sort that it treats differently
 // is enough.
 #include <bloomery/filter.hpp>
+#include <bloomery/hash/murmur3.hpp>
+#include <bloomery/hash/xxh64.hpp>
 #include <thread>
 #include <tuple>
 

@@ -1,4 +1,5 @@
 #include "suites/model.hpp"
+#include <bloomery/native/codec.hpp>
 
 #include <unistd.h>
 

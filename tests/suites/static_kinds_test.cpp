@@ -1,4 +1,5 @@
 // The contract of static kinds, which are built from their complete key set, through all surfaces of the library.
+#include <bloomery/native/codec.hpp>
 #include <cmath>
 
 #include "support/filters.hpp"

@@ -1,4 +1,5 @@
 // A filter in shards behind any_filter: the same files as sharded<K>, and one filter to whoever queries it.
+#include <bloomery/hash/murmur3.hpp>
 #include <bloomery/wrappers/any_shards.hpp>
 #include <filesystem>
 #include <fstream>

@@ -1,5 +1,7 @@
 // sharded<K>: answers, FPRs, merges, capacity, and many threads. Its files are in shard_set_test.cpp.
 #include <gtest/gtest.h>
+#include <bloomery/hash/murmur3.hpp>
+#include <bloomery/hash/xxh64.hpp>
 
 #include <algorithm>
 #include <array>

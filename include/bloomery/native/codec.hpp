@@ -9,6 +9,7 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <bloomery/core/result.hpp>
 #include <bloomery/native/header.hpp>
 #include <cstddef>
@@ -42,6 +43,9 @@ BLOOMERY_API void enable_codecs() noexcept;
 namespace detail {
 
 inline constexpr std::array<std::string_view, 4> codec_names = {"none", "zstd", "gzip", "rans"};
+
+// Where a codec is registered.
+BLOOMERY_API std::atomic<const codec*>& codec_slot(std::uint32_t id) noexcept;
 }  // namespace detail
 
 // `entry` must live as long as the program. Ids that the file format does not know are ignored.
