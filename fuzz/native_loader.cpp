@@ -5,6 +5,7 @@
 #include <array>
 #include <bloomery/any_filter.hpp>
 #include <bloomery/core/bytes.hpp>
+#include <bloomery/kinds/bitmap.hpp>
 #include <bloomery/native/codec.hpp>
 #include <bloomery/native/text.hpp>
 #include <cstddef>
@@ -14,10 +15,6 @@
 #include <vector>
 
 #include "target.hpp"
-
-namespace bloomery {
-void enable_bitmap() noexcept;
-}
 
 namespace {
 

@@ -1,7 +1,9 @@
 #include <array>
 #include <atomic>
+#include <bloomery/hash/list.hpp>
 #include <bloomery/kinds.hpp>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 

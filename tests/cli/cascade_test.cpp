@@ -1,4 +1,6 @@
 // Kind cascade in the tool: exact about the lines of two files.
+#include <nlohmann/json.hpp>
+
 #include "cli/tool_box.hpp"
 
 namespace {

@@ -1,5 +1,7 @@
 // The real `bloom` command of DCSO beside the tool: each reads what the other wrote. It is in packages.txt; without it
 // these tests fail.
+#include <nlohmann/json.hpp>
+
 #include "cli/tool_box.hpp"
 
 namespace {

@@ -1,5 +1,6 @@
 // bloomery dedup --approx: however many lines come, no more than a share of -p of the new ones is lost, or the run fails.
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <unordered_set>
 
 #include "cli/dedup/approx.hpp"

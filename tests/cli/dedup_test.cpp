@@ -1,5 +1,6 @@
 // bloomery dedup as its users run it.
 #include <signal.h>
+#include <nlohmann/json.hpp>
 
 #include <thread>
 

@@ -1,5 +1,6 @@
 // Files of other products in the tool, where the list of formats, tolerances or limits of memory are needed. The rest is in
 // tests/cli/transcripts/formats.txt and convert.txt.
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/tool_box.hpp"

@@ -1,6 +1,7 @@
 // Filters of Guava: what its funnels make of keys, against the golden files (tests/golden/guava) and a Guava that runs
 // (tests/formats/live/GuavaPeer.java).
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <random>
 #include <sstream>
 

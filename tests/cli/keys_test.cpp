@@ -2,6 +2,7 @@
 // are about one in 10^15, and the same in every run.
 #include <zlib.h>
 #include <zstd.h>
+#include <nlohmann/json.hpp>
 
 #include <bloomery/bloomery.hpp>
 

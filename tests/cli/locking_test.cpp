@@ -1,5 +1,6 @@
 // Several processes and one file.
 #include <sys/file.h>
+#include <nlohmann/json.hpp>
 
 #include <future>
 

@@ -3,6 +3,7 @@
 
 #include <bloomery/kinds.hpp>
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "cli/tool_box.hpp"
 

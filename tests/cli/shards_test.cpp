@@ -1,5 +1,6 @@
 // Filters in shards: a set of files that every verb takes by one name.
 #include <sys/file.h>
+#include <nlohmann/json.hpp>
 
 #include "cli/tool_box.hpp"
 

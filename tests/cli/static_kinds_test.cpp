@@ -1,5 +1,6 @@
 // Static kinds, built from the complete key set, in the tool.
 #include <bloomery/kinds.hpp>
+#include <nlohmann/json.hpp>
 
 #include "cli/tool_box.hpp"
 

@@ -1,4 +1,5 @@
 // Wrong and right command lines: what every verb has in common.
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "cli/tool_box.hpp"

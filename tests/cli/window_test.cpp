@@ -1,6 +1,7 @@
 // Kind window through the verbs of the tool.
 #include <bloomery/filter.hpp>
 #include <bloomery/kinds/window.hpp>
+#include <nlohmann/json.hpp>
 
 #include "cli/flags/numbers.hpp"
 #include "cli/tool_box.hpp"
