@@ -48,7 +48,7 @@ struct key_digests {
   const H& hash;
   std::span<const Key> keys;
 
-  // See digest_feed: `count` is at most 64.
+  // The digests of keys first to first + count - 1, in `buffer`.
   const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* buffer) const noexcept {
     if constexpr (inlined == inlined_hash::xxh3_integers) {
       active_kernels<vector_hashes>().xxh3_integers(hash, keys.data() + first, count, buffer);
@@ -65,18 +65,24 @@ struct key_digests {
   }
 
  private:
+  // In groups, whose places fit on the stack.
   void hash_bytes(std::size_t first, std::size_t count, std::uint64_t* buffer) const noexcept {
-    std::array<byte_key, 64> bytes;
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto key = detail::key_bytes(keys[first + i]);
-      bytes[i] = {key.data(), key.size()};
-      // Short keys are so dense that the processor's own prefetch is as good.
-      if (key.size() > 16 && first + i + detail::keys_ahead < keys.size()) {
-        const auto later = detail::key_bytes(keys[first + i + detail::keys_ahead]);
-        __builtin_prefetch(later.data() + later.size());
-      }
+    constexpr std::size_t group = 64;
+    std::array<byte_key, group> bytes;
+    for (std::size_t done = 0; done < count; done += group) {
+      const std::size_t size = count - done < group ? count - done : group;
+      for (std::size_t i = 0; i < size; ++i) bytes[i] = place_of(first + done + i);
+      active_kernels<vector_hashes>().xxh3_bytes(hash, bytes.data(), size, buffer + done);
     }
-    active_kernels<vector_hashes>().xxh3_bytes(hash, bytes.data(), count, buffer);
+  }
+  // Prefetches a later key, too, where keys are long: short ones are so dense that the processor's own prefetch is as good.
+  byte_key place_of(std::size_t i) const noexcept {
+    const auto key = detail::key_bytes(keys[i]);
+    if (key.size() > 16 && i + detail::keys_ahead < keys.size()) {
+      const auto later = detail::key_bytes(keys[i + detail::keys_ahead]);
+      __builtin_prefetch(later.data() + later.size());
+    }
+    return {key.data(), key.size()};
   }
 };
 
