@@ -67,7 +67,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
   return out;
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_add(const options& opts) {
   auto edit = filter_edit::open(opts);
   if (!edit) return failed(edit.error());
   if (auto can = check_ability(edit->name(), edit->filter().info(), "take more keys", &kind_entry::takes_keys); !can) {
@@ -90,7 +90,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array add_examples = {
     example{"bloomery add seen.bloom today.txt", "the lines of today.txt into the filter"},
     example{"tail -n 1000 access.log | cut -d ' ' -f 1 | bloomery add ips.bloom", "from a pipe"},
     example{"bloomery add -q users.bloom new.txt || echo 'not added'", "silent; only the exit code"},
@@ -112,11 +112,11 @@ const verb add_verb = {
         "error or a signal before that leaves FILE unchanged. While one process changes FILE, other processes "
         "that try to are refused. A build or merge with --force does not take this lock: it replaces FILE, and "
         "the add that it overtakes ends with an error.",
-    .examples = examples,
+    .examples = add_examples,
     .exit_codes =
         "0: added; 1: added, with a warning and --strict; 2: error, and FILE is unchanged, unless the message "
         "says that it is in place",
-    .run = run,
+    .run = run_add,
 };
 
 }  // namespace bloomery::cli

@@ -293,7 +293,7 @@ void write_plots(output& out, const bench_report& report, const chart_look& look
   }
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_bench(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   if (opts.has(flag::json) && opts.has(flag::plot)) {
     return fail_usage("--plot and --json contradict each other: give one");
@@ -320,7 +320,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array bench_examples = {
     example{"bloomery bench", "all kinds and hashes, in about ten seconds"},
     example{"bloomery bench --quick --plot", "rougher, in about one, with ns per key against size"},
     example{"bloomery bench --kind blocked -n 100M -p 0.1%", "one kind at one size"},
@@ -353,9 +353,9 @@ const verb bench_verb = {
         "Times are of one thread whatever -j is, except for the floor; the FPR of hashes is counted on all "
         "threads. Memory is that of the largest filter; for the FPR of hashes each thread has its own filter, "
         "as far as memory allows.",
-    .examples = examples,
+    .examples = bench_examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = run_bench,
 };
 
 }  // namespace bloomery::cli

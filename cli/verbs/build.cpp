@@ -159,7 +159,7 @@ outcome<void> check_files(const options& opts) {
   return check_not_input(path, excluded);
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_build(const options& opts) {
   if (auto possible = check_files(opts); !possible) return failed(possible.error());
   const auto request = build_request::from(opts);
   if (!request) return failed(request.error());
@@ -183,7 +183,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array build_examples = {
     example{"bloomery build -o seen.bloom urls.txt", "a filter of the lines of urls.txt, wrong for 1 in 100 others"},
     example{"zcat logs/*.gz | cut -f 3 | bloomery build -o ips.bloom -p 1/1000", "from a pipe, wrong for 1 in 1000"},
     example{"bloomery build -o users.bloom --csv --header -f email people.csv", "one column of a CSV file"},
@@ -237,11 +237,11 @@ const verb build_verb = {
         "and sizes: byte for byte what that product writes for the same keys, where its output is "
         "deterministic. Without -p the product's default FPR applies.\n\n"
         "The same keys and options produce the same file, whatever -j. FILE appears complete or not at all.",
-    .examples = examples,
+    .examples = build_examples,
     .exit_codes =
         "0: built; 1: built, with a warning and --strict; 2: error, and FILE is unchanged, unless the message "
         "says that it is in place",
-    .run = run,
+    .run = run_build,
 };
 
 }  // namespace bloomery::cli

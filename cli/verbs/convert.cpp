@@ -16,7 +16,7 @@
 namespace bloomery::cli {
 namespace {
 
-outcome<int> run(const options& opts) {
+outcome<int> run_convert(const options& opts) {
   if (opts.operands().empty()) return fail_usage("give the filter: bloomery convert FILE -o OUT --to FORMAT");
   if (!opts.has(flag::to)) return fail_usage("give the format to write with --to; see 'bloomery formats'");
   const auto shards = shards_at(opts.operands().front());
@@ -52,7 +52,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array convert_examples = {
     example{"bloomery convert seen.bloom -o seen.txt --to text", "a native file as lines of text"},
     example{"bloomery convert blocklist.bloom -o blocklist.bloom.gz --to dcso --compress gzip",
             "a file of DCSO's bloom, packed as its --gzip wants it"},
@@ -75,11 +75,11 @@ const verb convert_verb = {
         "store its keys, so build it again from them, with build --format.\n\n"
         "Several FILEs are the pieces of one filter, in order, for products that split a filter: the replies of "
         "RedisBloom's SCANDUMP.",
-    .examples = examples,
+    .examples = convert_examples,
     .exit_codes =
         "0: written; 2: error, such as formats that have no bits in common, and OUT is unchanged, unless the "
         "message says that it is in place",
-    .run = run,
+    .run = run_convert,
 };
 
 }  // namespace bloomery::cli

@@ -69,7 +69,7 @@ outcome<bool> count_all(const options& opts, digest_stream& stream, output& out)
   }
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_count(const options& opts) {
   if (opts.operands().empty()) return fail_usage("give the filter: bloomery count FILE [KEYFILES]");
   const std::string& path = opts.operands().front();
   const std::span<const std::string> files = std::span(opts.operands()).subspan(1);
@@ -98,7 +98,7 @@ outcome<int> run(const options& opts) {
   return *any ? 0 : 1;
 }
 
-constexpr std::array examples = {
+constexpr std::array count_examples = {
     example{"bloomery count --u64 ids.bloom ids.txt", "each line after the count of its integer in the filter"},
     example{"bloomery count words.bloom words.txt | sort -rn",
             "most frequent first, of a filter built with --kind counting"},
@@ -122,9 +122,9 @@ const verb count_verb = {
         "With --header the header of the first file is printed first, after the word count and a tab, and files "
         "with other columns are refused.\n\n"
         "With --json each line becomes an object on its own line: {\"line\":\"...\",\"count\":1}.",
-    .examples = examples,
+    .examples = count_examples,
     .exit_codes = "0: at least one count is above 0; 1: none is; 2: error",
-    .run = run,
+    .run = run_count,
 };
 
 }  // namespace bloomery::cli

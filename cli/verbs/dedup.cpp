@@ -195,7 +195,7 @@ outcome<void> run_mode(const options& opts, dedup_lines& sink) {
   return *done ? finish_output(opts, **done) : run_exact(opts, *hash, *stream, sink);
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_dedup(const options& opts) {
   if (auto fine = check_options(opts); !fine) return failed(fine.error());
   dedup_lines sink(mode_of(opts), opts.has(flag::null) ? '\0' : '\n', opts.has(flag::json));
   try {
@@ -206,7 +206,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array dedup_examples = {
     example{"bloomery dedup urls.txt > different.txt", "each line once, in order"},
     example{"tail -f access.log | bloomery dedup -f 1 -d ' '", "each client once, as it comes"},
     example{"bloomery dedup --state seen.state today.txt", "only lines that no earlier run has printed"},
@@ -269,9 +269,9 @@ const verb dedup_verb = {
         "filter of another kind can be continued until it is full; the next new line is an error. The state is "
         "changed last, after all output has been written (and is on disk, if standard output is a file): a run "
         "that fails or is stopped leaves the state unchanged, so the next run prints the same lines again.",
-    .examples = examples,
+    .examples = dedup_examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = run_dedup,
 };
 
 }  // namespace bloomery::cli

@@ -232,7 +232,7 @@ outcome<void> narrate(demo_tour& tour, narrator& text) {
   return {};
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_demo(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   const std::uint64_t keys = opts.count(flag::capacity).value_or(opts.has(flag::quick) ? least_keys : usual_keys);
   if (keys < least_keys) {
@@ -254,7 +254,7 @@ outcome<int> run(const options& opts) {
   return tour.figures().kept() ? 0 : 1;
 }
 
-constexpr std::array examples = {
+constexpr std::array demo_examples = {
     example{"bloomery demo", "ten million URLs, in a few seconds"},
     example{"bloomery demo -n 100M", "the same with a hundred million"},
     example{"bloomery demo --quick --json | jq .fpr_measured", "one of its figures"},
@@ -273,9 +273,9 @@ const verb demo_verb = {
         "are not, compares its memory with a std::unordered_set of the same URLs, shows its fill, saves it to a "
         "temporary file and queries that, and finally adds too many keys. Everything is measured while you "
         "watch.",
-    .examples = examples,
+    .examples = demo_examples,
     .exit_codes = "0: both promises kept (no key missed, false-positive rate as promised); 1: one was broken; 2: error",
-    .run = run,
+    .run = run_demo,
 };
 
 }  // namespace bloomery::cli

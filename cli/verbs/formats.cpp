@@ -51,7 +51,7 @@ nlohmann::ordered_json as_json() {
   return {{"formats", std::move(list)}};
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_formats(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   output out;
   if (opts.has(flag::json)) {
@@ -70,7 +70,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array formats_examples = {
     example{"bloomery formats", "the formats, one a line"},
     example{"bloomery formats --json | jq -r '.formats[].name'", "their names"},
 };
@@ -88,9 +88,9 @@ const verb formats_verb = {
         "supports for each, and the hash that the product uses.\n\n"
         "query, info, verify, merge, add and convert detect the format of a file from its content; --from sets "
         "it where that is not enough. build --format writes a file as that product would.",
-    .examples = examples,
+    .examples = formats_examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = run_formats,
 };
 
 }  // namespace bloomery::cli

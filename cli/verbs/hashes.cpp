@@ -186,7 +186,7 @@ void write_table(output& out, const painter& paint, std::span<const hash_row> ro
   out.write("\n" + wrapped("Why not: ", why_not, terminal_columns(STDOUT_FILENO)));
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_hashes(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   const effort budget = opts.has(flag::quick) ? quick : usual;
   std::vector<key_set> sets;
@@ -203,7 +203,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array hashes_examples = {
     example{"bloomery hashes", "the hashes and their cost on this machine"},
     example{"bloomery hashes --json --quick | jq -r '.hashes[].name'", "their names"},
 };
@@ -221,9 +221,9 @@ const verb hashes_verb = {
         "nanoseconds per key of 8, 16 and 65 bytes, measured now on this machine (keys in cache, many at a "
         "time). MD5, SHA-1 and SHA-256 follow with figures of an archived run, to show why filters do not use "
         "them.",
-    .examples = examples,
+    .examples = hashes_examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = run_hashes,
 };
 
 }  // namespace bloomery::cli

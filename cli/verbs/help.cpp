@@ -59,7 +59,7 @@ outcome<std::string> requested_text(const options& opts) {
   return opts.has(flag::man) ? manual_page(*command) : verb_help(*command);
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_help(const options& opts) {
   const int wishes =
       (opts.has(flag::man) ? 1 : 0) + (opts.has(flag::completions) ? 1 : 0) + (opts.has(flag::write_pages) ? 1 : 0);
   if (wishes > 1) return fail_usage("--man, --completions and --write contradict each other: give one");
@@ -76,7 +76,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array help_examples = {
     example{"bloomery help build", "the same as bloomery build --help"},
     example{"bloomery help --man build | man -l -", "the manual page of build"},
     example{"bloomery help --completions bash > ~/.local/share/bash-completion/completions/bloomery",
@@ -100,9 +100,9 @@ const verb help_verb = {
         "Explains the tool, or a verb, on standard output. With --man the text is a manual page. With "
         "--completions it is a script that completes verbs, options and their values in a shell.\n\n"
         "All texts are generated from the tables that the tool parses its command line with.",
-    .examples = examples,
+    .examples = help_examples,
     .exit_codes = "0: done; 2: error, such as an unknown verb",
-    .run = run,
+    .run = run_help,
 };
 
 }  // namespace bloomery::cli

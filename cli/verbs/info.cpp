@@ -434,7 +434,7 @@ outcome<void> show(const options& opts, const std::string& path, output& out) {
   return {};
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_info(const options& opts) {
   if (opts.operands().empty()) return fail_usage("give a filter: bloomery info FILE...");
   if (opts.has(flag::json) && opts.has(flag::plot))
     return fail_usage("--plot and --json contradict each other: give one");
@@ -449,7 +449,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array info_examples = {
     example{"bloomery info seen.bloom", "kind, size, keys, false-positive rate now and promised"},
     example{"bloomery info --plot seen.bloom", "with a chart of how full the array is"},
     example{"bloomery info --json *.bloom | jq -r 'select(.overfull).file'", "the filters that hold too many keys"},
@@ -470,9 +470,9 @@ const verb info_verb = {
         "than its capacity. Several files print one block each, or with --json one object per line. For a "
         "filter in shards FILE is the name without the shard number; the file of one shard is described alone.\n\n"
         "info reads and checks the complete file; with --trust it does not check. - is standard input.",
-    .examples = examples,
+    .examples = info_examples,
     .exit_codes = "0: done; 2: error, such as a damaged file",
-    .run = run,
+    .run = run_info,
 };
 
 }  // namespace bloomery::cli

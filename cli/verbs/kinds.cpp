@@ -39,7 +39,7 @@ std::string abilities(const kind_entry& line) {
   return out;
 }
 
-nlohmann::ordered_json as_json() {
+nlohmann::ordered_json kinds_as_json() {
   auto list = nlohmann::ordered_json::array();
   for (const kind_entry& line : kind_table()) {
     auto kind = nlohmann::ordered_json::object();
@@ -67,11 +67,11 @@ nlohmann::ordered_json as_json() {
   return {{"kinds", std::move(list)}};
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_kinds(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
   output out;
   if (opts.has(flag::json)) {
-    out.write_json(as_json());
+    out.write_json(kinds_as_json());
   } else {
     const painter paint(opts, STDOUT_FILENO);
     out.write(paint(style::bold, fmt::format("{:<8} {:>12}  {:<24} {:<33} {}", "kind", "bits/key 1 %",
@@ -88,7 +88,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array kinds_examples = {
     example{"bloomery kinds", "the kinds, one a line"},
     example{"bloomery kinds --json | jq -r '.kinds[].name'", "their names"},
 };
@@ -104,9 +104,9 @@ const verb kinds_verb = {
     .description =
         "Lists the kinds of filters that build supports: bits per key at a false-positive rate of 1 %, cache "
         "lines per look-up, and which operations each supports besides insert and query.",
-    .examples = examples,
+    .examples = kinds_examples,
     .exit_codes = "0: done; 2: error",
-    .run = run,
+    .run = run_kinds,
 };
 
 }  // namespace bloomery::cli

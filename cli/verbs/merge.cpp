@@ -305,7 +305,7 @@ outcome<std::optional<file_lock>> lock_output(const options& opts) {
   return std::optional<file_lock>();
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_merge(const options& opts) {
   if (auto possible = check_inputs(opts); !possible) return failed(possible.error());
   const auto lock = lock_output(opts);
   if (!lock) return failed(lock.error());
@@ -333,7 +333,7 @@ outcome<int> run(const options& opts) {
   return 0;
 }
 
-constexpr std::array examples = {
+constexpr std::array merge_examples = {
     example{"bloomery merge -o week.bloom mon.bloom tue.bloom wed.bloom", "what is in any of them"},
     example{"bloomery merge --intersect -o both.bloom a.bloom b.bloom", "what may be in both"},
     example{"bloomery merge --force -o all.bloom all.bloom new.bloom", "new.bloom into all.bloom"},
@@ -362,11 +362,11 @@ const verb merge_verb = {
         "refused without --any-fpr.\n\n"
         "Filters in shards are merged shard by shard; all must have the same number of shards. Every input is "
         "checked completely. FILE appears complete or not at all; with --force it may be one of the inputs.",
-    .examples = examples,
+    .examples = merge_examples,
     .exit_codes =
         "0: merged; 1: merged, with a warning and --strict; 2: error, and FILE is unchanged, unless the message "
         "says that it is in place",
-    .run = run,
+    .run = run_merge,
 };
 
 }  // namespace bloomery::cli

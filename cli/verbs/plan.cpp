@@ -281,7 +281,7 @@ outcome<int> run_lsm(const options& opts) {
   return 0;
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_plan(const options& opts) {
   if (!opts.operands().empty()) {
     return fail_usage(
         fmt::format("takes no '{}': give numbers with -n, -p, --mem or --bits-per-key", opts.operands().front()));
@@ -311,7 +311,7 @@ outcome<int> run(const options& opts) {
   return all.any_keeps() ? 0 : 1;
 }
 
-constexpr std::array examples = {
+constexpr std::array plan_examples = {
     example{"bloomery plan -n 10M -p 0.1%", "what ten million keys at 0.1 % take, for every kind"},
     example{"bloomery plan -n 10M --mem 16MiB", "how often a filter of 16 MiB answers wrongly"},
     example{"bloomery plan -p 1% --mem 1Gi", "how many keys fit 1 GiB"},
@@ -348,9 +348,9 @@ const verb plan_verb = {
         "With --lsm, plan allots memory to the filters of a log-structured store, so that a look-up of an "
         "absent key reads as few levels as possible: small levels get more bits per key. Level 1 is the "
         "smallest. The kind is bloom unless --kind selects another.",
-    .examples = examples,
+    .examples = plan_examples,
     .exit_codes = "0: at least one kind fits; 1: none fits, or none at the FPR of -p; 2: error",
-    .run = run,
+    .run = run_plan,
 };
 
 }  // namespace bloomery::cli

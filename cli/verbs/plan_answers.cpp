@@ -13,7 +13,7 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr std::uint64_t usual_keys = 1'000'000;
+constexpr std::uint64_t assumed_keys = 1'000'000;
 constexpr std::string_view usual_kind = "blocked";
 
 std::string over_memory(const plan_row& row, const plan_question& question) {
@@ -58,7 +58,7 @@ plan_row answer_of(const kind_entry& kind, const plan_question& question) {
 }
 
 // The number of keys from which on a layout of fixed sizes reaches the FPR.
-std::string delivered_advice(const plan_question& question, const plan_row& row) {
+std::string plan_delivered_advice(const plan_question& question, const plan_row& row) {
   const double wanted = *question.request.fpr;
   std::string text = fmt::format(
       "Kind {} in layout {} delivers {}, above the {} of -p: all bits of a key come from two hashes, which too many "
@@ -150,7 +150,7 @@ std::string names_of_128_bit_hashes() {
 double decade_below(double value) { return std::pow(10.0, std::floor(std::log10(value) + 1e-9)); }
 
 std::string percent_tick(double value) { return fmt::format("{:g} %", value); }
-std::string fpr_tick(double value) { return fmt::format("{:g} %", value * 100.0); }
+std::string fpr_axis_tick(double value) { return fmt::format("{:g} %", value * 100.0); }
 
 // The rows that have curves.
 std::vector<const plan_row*> curved(const std::vector<plan_row>& rows) {
@@ -167,7 +167,7 @@ line_chart fill_chart(const plan_question& question, const std::vector<const pla
   for (const plan_row* row : rows) lowest = std::min(lowest, row->plan->fpr);
   line_chart chart{.title = "False-positive rate against keys, as planned at 100 %",
                    .x = {.label = "keys, in % of the number planned for", .low = 0, .high = 200, .text = percent_tick},
-                   .y = {.low = decade_below(lowest) / 100.0, .high = 1, .log = true, .text = fpr_tick}};
+                   .y = {.low = decade_below(lowest) / 100.0, .high = 1, .log = true, .text = fpr_axis_tick}};
   for (const plan_row* row : rows) {
     chart_curve curve{.name = std::string(row->info->name)};
     for (int i = 1; i <= points; ++i) {
@@ -188,7 +188,7 @@ line_chart bits_chart(const plan_question& question, const std::vector<const pla
   double lowest = 1;
   line_chart chart{.title = "False-positive rate against bits per key, with the best k for each",
                    .x = {.label = "bits per key", .low = 0, .high = most},
-                   .y = {.high = 1, .log = true, .text = fpr_tick}};
+                   .y = {.high = 1, .log = true, .text = fpr_axis_tick}};
   for (const plan_row* row : rows) {
     chart_curve curve{.name = std::string(row->info->name)};
     for (int i = 2; i <= points; ++i) {
@@ -210,7 +210,7 @@ line_chart hashes_chart(const plan_question& question, const std::vector<const p
   constexpr int steps_a_decade = 4;
   double most = 4;
   line_chart chart{.title = "k (hash functions) against the false-positive rate",
-                   .x = {.label = "false-positive rate", .low = least, .high = 1, .log = true, .text = fpr_tick},
+                   .x = {.label = "false-positive rate", .low = least, .high = 1, .log = true, .text = fpr_axis_tick},
                    .y = {.low = 0},
                    .rows = 9};
   for (const plan_row* row : rows) {
@@ -293,8 +293,8 @@ outcome<plan_question> read_question(const options& opts) {
     question.assumed.push_back(fmt::format("{} keys are what {:g} bits per key leave room for in {}.",
                                            with_commas(*request.keys), *bits_per_key, exact_size(*memory)));
   } else if (!request.keys && !memory) {
-    request.keys = usual_keys;
-    question.assumed.push_back(fmt::format("Assuming {} keys (-n).", with_commas(usual_keys)));
+    request.keys = assumed_keys;
+    question.assumed.push_back(fmt::format("Assuming {} keys (-n).", with_commas(assumed_keys)));
   }
   question.memory_ceiling = memory;
   if (bits_per_key) {
@@ -350,7 +350,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   }
   for (const plan_row& row : rows) {
     if (row.fits() && row.info->excludes) out.push_back(exactness_advice(question, row));
-    if (row.fits() && !row.keeps(question)) out.push_back(delivered_advice(question, row));
+    if (row.fits() && !row.keeps(question)) out.push_back(plan_delivered_advice(question, row));
   }
   if (usual == nullptr) return out;
   if (auto silly = unusual_fpr_advice(question, *usual); !silly.empty()) out.push_back(std::move(silly));

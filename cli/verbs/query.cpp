@@ -15,7 +15,7 @@
 namespace bloomery::cli {
 namespace {
 
-struct tally {
+struct query_tally {
   std::uint64_t keys = 0;
   std::uint64_t present = 0;
 };
@@ -32,7 +32,7 @@ struct selection {
   bool silent;
   bool lines;
 
-  [[nodiscard]] std::uint64_t selected(const tally& so_far) const {
+  [[nodiscard]] std::uint64_t selected(const query_tally& so_far) const {
     return invert ? so_far.keys - so_far.present : so_far.present;
   }
 };
@@ -60,10 +60,10 @@ void write_header(const key_reader& reader, const selection& what, output& out) 
   out.write(reader.terminator());
 }
 
-outcome<tally> query_all(const options& opts, digest_stream& stream, output& out) {
+outcome<query_tally> query_all(const options& opts, digest_stream& stream, output& out) {
   const selection what(opts);
   progress line(opts, "querying", stream.reader().total_bytes());
-  tally so_far;
+  query_tally so_far;
   bool header_due = what.lines;
   while (true) {
     const auto more = stream.next();
@@ -85,7 +85,7 @@ outcome<tally> query_all(const options& opts, digest_stream& stream, output& out
   }
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_query(const options& opts) {
   if (opts.operands().empty()) return fail_usage("give the filter: bloomery query FILE [KEYFILES]");
   if (opts.has(flag::mark) && opts.has(flag::invert)) {
     return fail_usage("--mark shows present and absent lines: leave -v out");
@@ -122,7 +122,7 @@ outcome<int> run(const options& opts) {
   return selected != 0 ? 0 : 1;
 }
 
-constexpr std::array examples = {
+constexpr std::array query_examples = {
     example{"bloomery query seen.bloom urls.txt", "the lines of urls.txt that may be in the filter"},
     example{"bloomery query -v seen.bloom < urls.txt", "the lines that are definitely not in it"},
     example{"echo alice | bloomery query -q users.bloom && echo maybe", "one key, by exit code"},
@@ -147,9 +147,9 @@ const verb query_verb = {
         "The filter is memory-mapped: a file of any size opens immediately. Each chunk is checked when it is "
         "first touched. Lines are printed in input order, whatever -j, and those from a slow pipe as soon as "
         "they arrive.",
-    .examples = examples,
+    .examples = query_examples,
     .exit_codes = "0: at least one line was selected (with --mark: one that may be present); 1: none was; 2: error",
-    .run = run,
+    .run = run_query,
 };
 
 }  // namespace bloomery::cli

@@ -16,17 +16,17 @@
 namespace bloomery::cli {
 namespace {
 
-struct tally {
+struct remove_tally {
   std::uint64_t keys_read = 0;
   std::uint64_t removed = 0;
   [[nodiscard]] std::uint64_t absent() const { return keys_read - removed; }
 };
 
-outcome<tally> erase_all(const options& opts, filter_edit& edit) {
+outcome<remove_tally> erase_all(const options& opts, filter_edit& edit) {
   auto stream = edit.keys(opts);
   if (!stream) return failed(stream.error());
   progress line(opts, "removing", stream->reader().total_bytes());
-  tally so_far;
+  remove_tally so_far;
   while (true) {
     const auto more = stream->next();
     if (!more) return failed(more.error());
@@ -48,7 +48,7 @@ void report_loss(const options& opts, const filter_edit& edit, const loss_state&
                    edit.name(), percent(loss.target_rate), number_of(loss.capacity_removals, "removal")));
 }
 
-nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, const filter_stats& held) {
+nlohmann::ordered_json removal_as_json(const filter_edit& edit, const remove_tally& counted, const filter_stats& held) {
   nlohmann::ordered_json out{{"file", edit.name()},
                              {"kind", edit.filter().info().name},
                              {"keys_read", counted.keys_read},
@@ -66,7 +66,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& counted, co
   return out;
 }
 
-outcome<void> report(const options& opts, const filter_edit& edit, const tally& counted,
+outcome<void> report(const options& opts, const filter_edit& edit, const remove_tally& counted,
                      std::uint64_t removals_before) {
   const auto held = edit.filter().stats();
   if (!held) return fail_file(edit.name(), held.error());
@@ -87,7 +87,7 @@ outcome<void> report(const options& opts, const filter_edit& edit, const tally& 
     return {};
   }
   output out;
-  out.write_json(as_json(edit, counted, *held));
+  out.write_json(removal_as_json(edit, counted, *held));
   return out.flush();
 }
 
@@ -99,7 +99,7 @@ outcome<std::uint64_t> removals_of(const filter_edit& edit) {
   return stats->loss ? stats->loss->removals : 0;
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_remove(const options& opts) {
   auto edit = filter_edit::open(opts);
   if (!edit) return failed(edit.error());
   if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", &kind_entry::erases); !can) {
@@ -116,7 +116,7 @@ outcome<int> run(const options& opts) {
   return counted->absent() == 0 ? 0 : 1;
 }
 
-constexpr std::array examples = {
+constexpr std::array remove_examples = {
     example{"bloomery remove --u64 ids.bloom gone.txt", "the integers of gone.txt out of the filter"},
     example{"bloomery remove coupons.bloom redeemed.txt", "out of a filter that was built with --kind counting"},
     example{"echo 42 | bloomery remove -q --u64 ids.bloom || echo 'was not in it'", "one key, by exit code"},
@@ -142,11 +142,11 @@ const verb remove_verb = {
         "shows it.\n\n"
         "FILE is replaced at the end, in the same format and encoding. An error or a signal before that leaves "
         "FILE unchanged. While one process changes FILE, other processes that try to are refused.",
-    .examples = examples,
+    .examples = remove_examples,
     .exit_codes =
         "0: every key was present; 1: at least one was definitely absent; 2: error, and FILE is unchanged, "
         "unless the message says that it is in place",
-    .run = run,
+    .run = run_remove,
 };
 
 }  // namespace bloomery::cli

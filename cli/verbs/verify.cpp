@@ -101,7 +101,7 @@ std::string as_text(const findings& found, const opened_filter& opened, const pa
   return out;
 }
 
-outcome<int> run(const options& opts) {
+outcome<int> run_verify(const options& opts) {
   if (opts.operands().size() != 1) return fail_usage("give one filter: bloomery verify FILE --keys KEYFILE");
   if (!opts.has(flag::keys)) return fail_usage("give the keys that it was built from: --keys KEYFILE");
   if (opts.has(flag::absent) && opts.has(flag::probes)) {
@@ -124,7 +124,7 @@ outcome<int> run(const options& opts) {
   return found->holds() ? 0 : 1;
 }
 
-constexpr std::array examples = {
+constexpr std::array verify_examples = {
     example{"bloomery verify seen.bloom --keys urls.txt", "is every line in it, and is its FPR as promised?"},
     example{"bloomery verify seen.bloom --keys urls.txt --probes 100M", "a sharper measurement"},
     example{"bloomery verify seen.bloom --keys urls.txt --absent other.txt",
@@ -155,9 +155,9 @@ const verb verify_verb = {
         "than its capacity, which alone breaks no promise.\n\n"
         "Write keys as they were written when the filter was built. verify takes 8 to 16 bytes of memory per "
         "key of KEYFILE in addition to the filter.",
-    .examples = examples,
+    .examples = verify_examples,
     .exit_codes = "0: both promises hold; 1: one is broken, and the output explains what to change; 2: error",
-    .run = run,
+    .run = run_verify,
 };
 
 }  // namespace bloomery::cli
