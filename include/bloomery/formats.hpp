@@ -145,7 +145,7 @@ struct format {
 // Filters that no native file holds have kinds with ids from here on.
 inline constexpr std::uint32_t first_foreign_id = 0x10000;
 
-std::span<const format* const> list() noexcept;
+BLOOMERY_API std::span<const format* const> list() noexcept;
 // nullptr when there is none.
 BLOOMERY_API const format* find(std::string_view name) noexcept;
 BLOOMERY_API result<const format*> find_or_fail(std::string_view name) noexcept;

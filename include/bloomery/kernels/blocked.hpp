@@ -46,7 +46,7 @@ struct blocked_view {
   unsigned hashes = 8;
 };
 
-struct split32 {
+struct BLOOMERY_API split32 {
   static constexpr unsigned lane_bits = 32;
   static constexpr unsigned words = 4;  // 64-bit words a block
   static constexpr bool fixed = true;   // k is 8
@@ -67,7 +67,7 @@ struct split32 {
   }
 };
 
-struct split64 {
+struct BLOOMERY_API split64 {
   static constexpr unsigned lane_bits = 64;
   static constexpr unsigned words = 8;
   static constexpr bool fixed = false;

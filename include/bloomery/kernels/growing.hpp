@@ -93,7 +93,7 @@ constexpr std::uint64_t growing_upper_half(std::uint64_t code) noexcept { return
 
 // Slots of Width bits that hold up to Fingerprint bits of a prefix: tests cut them short to reach voids soon.
 template <unsigned Width, unsigned Fingerprint = Width - 1>
-struct growing_slots {
+struct BLOOMERY_API growing_slots {
   static_assert((Width == 16 || Width == 24 || Width == 32) && Fingerprint >= 1 && Fingerprint < Width);
   using lane = std::conditional_t<Width == 16, std::uint16_t, std::uint32_t>;
 

@@ -15,8 +15,8 @@
 
 #include <array>
 #include <bloomery/native/shard.hpp>
-#include <bloomery/posix/load.hpp>
 #include <bloomery/posix/buffered_output.hpp>
+#include <bloomery/posix/load.hpp>
 #include <bloomery/posix/output.hpp>
 #include <bloomery/posix/output_set.hpp>
 #include <bloomery/posix/save.hpp>
