@@ -131,7 +131,7 @@ TEST(Window, TheChanceOfALineIsThatOfAllItsHits) {
   }
 }
 
-// docs/window.md has this table.
+// docs/kinds/window.md has this table.
 TEST(Window, OutsideTheWindowKeysFadeGenerationByGeneration) {
   constexpr std::uint64_t lines = 20'000;
   auto engine = window_engine::make({.lines = lines, .hashes = 7, .slots = 1, .generation_keys = 48'000}, nullptr, 0);

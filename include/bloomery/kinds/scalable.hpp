@@ -28,7 +28,7 @@
 //     if (!filter) return 2;
 //     for (std::uint64_t i = 0; i < 100'000; ++i) filter->insert(bloomery::mix64(i));
 //     bool maybe = filter->may_contain(bloomery::mix64(7));   // true
-//     std::size_t sub-filters = filter->sub-filters();                    // 7
+//     std::size_t sub_filters = filter->sub_filters();                    // 7
 #pragma once
 
 #include <bloomery/kinds/scalable/chain_merge.hpp>

@@ -13,7 +13,7 @@
 //               and the filter forgets while nothing happens. `keys` then says how many may come in that time; if more do,
 //               generations end early, the rate is kept, and the window is shorter. window() says what is really covered.
 // Beyond it     the guarantee ends up to one generation later than asked for. Then a key fades: of those just outside, four in
-//               ten are still seen, then two, then fewer (docs/window.md has the table). No trace of a key is left after 15
+//               ten are still seen, then two, then fewer (docs/kinds/window.md has the table). No trace of a key is left after 15
 //               generations (stamped), or as soon as its slot is used again (rotating).
 // Age           age() says how many generations ago a key was inserted last: sometimes too young, never too old.
 // Result        `inserted` says that the key was surely not in the window, `present` that it may have been there. Both renew it.
