@@ -197,7 +197,7 @@ erased counting_erase(std::uint64_t* words, const counting_view& view, std::uint
   for (unsigned i = 0; i < view.hashes; ++i) {
     const std::uint64_t counter = probe.next();
     if (counter_at(words, counter) == 0) {
-      // It probes this counter more often than the counter says: it was never inserted. Put back what was taken.
+      // It probes this counter more often than the counter's value: it was never inserted. Put back what was taken.
       Probes back(digest, view.size);
       for (unsigned taken = 0; taken < i; ++taken) add_one(words, back.next());
       return erased::nothing;
@@ -220,7 +220,7 @@ struct spread_view {
   void prefetch(std::uint64_t counter) const noexcept { __builtin_prefetch(words + counter / counters_a_word); }
 };
 
-// Calls f(index, digest) for every digest, in their order, some keys after the line of each was sent for.
+// Calls f(index, digest) for every digest, in their order, some keys after the line of each was prefetched.
 template <class F>
 void for_each_line(const counting_view& view, std::size_t count, const digest_feed& next, F&& f) noexcept {
   constexpr std::size_t group = 64;

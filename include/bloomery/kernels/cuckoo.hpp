@@ -11,9 +11,10 @@
 // at once. The forms:
 //
 //     slots    buckets of 2 or 4 slots, one after the other
-//     window   a bucket is two slots that begin at any slot, and shares them with its neighbours. A slot's lowest bit says
-//              which of a bucket's two slots it is, so that it is known whose it is; it counts as part of the comparison,
-//              and costs no rate. Two such buckets hold as much as two of 3.5 slots, and a look-up compares with four.
+//     window   a bucket is two slots that begin at any slot, and shares them with its neighbours. A slot's lowest bit
+//              states which of a bucket's two slots it is, so that it is known whose it is; it counts as part of the
+//              comparison, and does not raise the FPR. Two such buckets hold as much as two of 3.5 slots, and a look-up
+//              compares with four.
 //     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits for
 //              16: one bit less a slot, and some decoding.
 //     redis    RedisBloom's: see kernels/cuckoo/redis.hpp
@@ -65,7 +66,7 @@ struct cuckoo_geometry {
   [[nodiscard]] constexpr std::uint64_t fingerprints() const noexcept {
     return (std::uint64_t{1} << (form == cuckoo_form::window ? slot_bits - 1 : slot_bits)) - 1;
   }
-  // Whether every bucket lies within 8 bytes, from the byte in which it begins, and its lanes in a word.
+  // Whether every bucket is within 8 bytes, from the byte in which it begins, and its lanes in a word.
   [[nodiscard]] constexpr bool is_narrow() const noexcept {
     const auto step = static_cast<unsigned>(stride() % 8);
     const unsigned most_shift = step == 0 ? 0 : step % 2 != 0 ? 7 : step == 4 ? 4 : 6;
@@ -85,7 +86,7 @@ struct cuckoo_key {
   std::uint64_t fingerprint;
 };
 
-// The slots in which the key may lie: those of two buckets, which may be one (redis) or share a slot (window).
+// The slots in which the key may be: those of two buckets, which may be one (redis) or share a slot (window).
 inline unsigned cuckoo_places(const cuckoo_geometry& geometry, const cuckoo_key& key) noexcept {
   if (geometry.form == cuckoo_form::redis && key.first == key.other) return geometry.slots;
   const bool neighbours = key.first + 1 == key.other || key.other + 1 == key.first;
@@ -105,8 +106,8 @@ inline cuckoo_key cuckoo_key_of(std::uint64_t digest, std::uint64_t buckets, std
   return {first, cuckoo_other(first, fingerprint, buckets), fingerprint};
 }
 
-// The geometry with what loops need of it. `Word` is 64 bits wide where the geometry is narrow, else 128; `Whole` says that
-// every bucket begins with a byte, which saves some instructions.
+// The geometry with what loops need of it. `Word` is 64 bits wide where the geometry is narrow, else 128; `Whole`
+// states that every bucket begins with a byte, which saves some instructions.
 template <class Word, cuckoo_form Form, bool Whole = false>
 struct cuckoo_table {
   const std::byte* bytes;
@@ -264,14 +265,14 @@ struct cuckoo_editor : cuckoo_table<Word, Form, Whole> {
   }
 };
 
-// The search for room: buckets to look into, each reached by moving one slot's content out of another.
+// The search for space: buckets to look into, each reached by moving one slot's content out of another.
 struct cuckoo_search {
   struct step {
     std::uint64_t bucket;
     std::uint32_t slot;    // what moves here from the bucket before
     std::uint16_t before;  // that step's index, or none
-    std::uint8_t lane;     // where it lies there
-    std::uint8_t skip;     // a lane here that the search has been to: where it lies, seen from here; or no lane
+    std::uint8_t lane;     // where it is there
+    std::uint8_t skip;     // a lane here that the search has been to: where it is, seen from here; or no lane
   };
   // Most searches look into a few buckets. A search that fails looks into all of these, which takes some tens of microseconds;
   // four times as many would fill the slots by half a percent more.
@@ -292,7 +293,7 @@ struct cuckoo_search {
     table.write(steps[at].bucket, lane, table.slot_of(fingerprint, lane));
   }
 
-  // Where the content of a bucket's lanes can go: how many steps, with their memory sent for.
+  // Where the content of a bucket's lanes can go: how many steps, with their memory prefetched.
   template <class Editor>
   std::size_t next_steps(const Editor& table, std::size_t at, std::array<step, 8>& next) const noexcept {
     const std::uint64_t bucket = steps[at].bucket;
@@ -375,7 +376,7 @@ unsigned cuckoo_erase(const Editor& table, const cuckoo_key& key) noexcept {
 enum class cuckoo_access : std::uint8_t { read, write };
 
 // Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has been
-// sent for. `use` returns false to end.
+// prefetched. `use` returns false to end.
 template <cuckoo_access Access, class Table, class Use>
 void cuckoo_groups(const Table& table, std::size_t count, const digest_feed& next, Use&& use) noexcept {
   constexpr std::size_t group = 64;

@@ -171,8 +171,8 @@ struct growing_split_counts {
   unsigned voids = 0;
 };
 
-// A line of one page becomes two of a page that is one bit deeper: the first bit of each slot says which, and is dropped.
-// A void goes to both. `even` may be the line itself.
+// A line of one page becomes two of a page that is one bit deeper: the first bit of each slot states which, and is
+// dropped. A void goes to both. `even` may be the line itself.
 template <class Slots>
 growing_split_counts growing_split(const std::byte* line, std::byte* even, std::byte* odd) noexcept {
   using lane = typename Slots::lane;
@@ -202,8 +202,8 @@ growing_split_counts growing_split(const std::byte* line, std::byte* even, std::
   return {evens + odds, voids};
 }
 
-// What a look-up asks when its line is full and holds no match: further codes of the line may lie elsewhere. Where is
-// written behind the page. A batch sends for that, then for what it leads to (prefetch), and asks last.
+// What a look-up reads when its line is full and holds no match: further codes of the line may be elsewhere. Where is
+// written after the page. A batch prefetches that, then what it leads to (prefetch), and reads last.
 struct growing_overflow {
   bool (*holds)(growing_page page, std::uint64_t digest) noexcept = nullptr;
   void (*prefetch)(growing_page page, std::uint64_t digest) noexcept = nullptr;

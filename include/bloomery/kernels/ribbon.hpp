@@ -31,8 +31,8 @@ inline constexpr unsigned ribbon_most_columns = 32;
 // A look-up may read so many words beyond the last block.
 inline constexpr unsigned ribbon_overflow_words = 8;
 
-// A filter beyond this size is worth sending for its lines. Measured: below, look-ups that follow each other hide the second
-// cache by themselves.
+// A filter beyond this size is large enough that prefetching its lines pays. Measured: below, look-ups that follow each
+// other hide the second cache by themselves.
 inline constexpr std::uint64_t ribbon_far_bytes = std::uint64_t{1} << 20U;
 
 inline constexpr std::uint64_t ribbon_row_multiplier = 0x9e3779b97f4a7c15ULL;
@@ -54,7 +54,7 @@ constexpr std::uint64_t ribbon_multiplier(unsigned layer, std::uint64_t seed) no
 constexpr std::uint64_t ribbon_hash(std::uint64_t key, std::uint64_t multiplier) noexcept {
   return (key ^ key >> 32U) * multiplier;
 }
-// The key that ribbon_hash was given.
+// The key that was the input of ribbon_hash.
 constexpr std::uint64_t ribbon_unhash(std::uint64_t hash, std::uint64_t multiplier) noexcept {
   std::uint64_t inverse = multiplier;  // right in 3 bits, and in twice as many after each step
   for (int i = 0; i < 5; ++i) inverse *= 2 - multiplier * inverse;
@@ -102,10 +102,10 @@ struct ribbon_layer {
   }
 };
 
-// Where a key lies in its layer: the words of two blocks, and its coefficients as masks of them.
+// The place of a key in its layer: the words of two blocks, and its coefficients as masks of them.
 struct ribbon_place {
   std::uint64_t word;
-  unsigned columns;  // of the first block, and what is asked
+  unsigned columns;  // of the first block, and what is looked up
   bool wide;
   std::uint64_t here;
   std::uint64_t next;

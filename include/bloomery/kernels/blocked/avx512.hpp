@@ -38,7 +38,7 @@ BLOOMERY_INLINE __m512i down_by_26(__m512i a) {
 }
 
 BLOOMERY_INLINE __m512i one_bit_a_lane(const std::uint64_t* y, unsigned first_salt) {
-  std::int32_t x = 0;  // the upper half of y; loaded into all lanes at once
+  std::int32_t x = 0;  // the upper half of y; loaded into all lanes together
   std::memcpy(&x, reinterpret_cast<const std::byte*>(y) + 4, sizeof(x));
   __m512i products = _mm512_maskz_mul_epu32(all_lanes, _mm512_set1_epi32(x), load(&wide_salts[first_salt]));
   BLOOMERY_OPAQUE(products);

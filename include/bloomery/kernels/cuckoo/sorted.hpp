@@ -37,7 +37,7 @@ constexpr std::array<std::uint16_t, 4096> make_sorted_table() noexcept {
 }
 inline constexpr std::array<std::uint16_t, 4096> sorted_table = make_sorted_table();
 
-// The lanes of a bucket from what is stored; what lies above the bucket in `stored` is passed over.
+// The lanes of a bucket from what is stored; what is above the bucket in `stored` is passed over.
 template <class Word>
 Word sorted_unpack(Word stored, unsigned slot_bits) noexcept {
   const std::uint32_t low = sorted_table[static_cast<std::size_t>(stored & 0xfffU)];
