@@ -1,6 +1,6 @@
 // kinds/cuckoo/layout.hpp: the layouts of kind cuckoo, how full they get, and their sizes.
 //
-// How full. With random keys an insert first finds no room at these shares of the slots: the mean, and the worst of 20
+// How full. With random keys an insert first finds no space at these shares of the slots: the mean, and the worst of 20
 // fillings (2 for 1e8 keys); tests/kinds/cuckoo_size_test.cpp measures them again.
 //
 //     layout       slot bits    1e4 keys         1e6 keys         1e8 keys
@@ -105,7 +105,7 @@ struct cuckoo_model {
   }
 };
 
-// The same of layout redis, which promises nothing but its slots.
+// The same of layout redis, which guarantees nothing but its slots.
 struct cuckoo_redis_model {
   kernels::cuckoo_geometry geometry;
 
@@ -132,7 +132,8 @@ decltype(auto) with_cuckoo_model(const kernels::cuckoo_geometry& geometry, F&& f
   return geometry.form == kernels::cuckoo_form::redis ? f(cuckoo_redis_model{geometry}) : f(cuckoo_model{geometry});
 }
 
-// What --layout says: a form, slots of a bucket, and a width or 0 (redis: what follows are the slots). Empty: all is chosen by what is smallest.
+// The value of --layout: a form, slots of a bucket, and a width or 0 (redis: what follows are the slots). Empty: all is
+// chosen by what is smallest.
 struct cuckoo_choice {
   bool any_form = true;
   kernels::cuckoo_form form = kernels::cuckoo_form::slots;
@@ -173,7 +174,7 @@ struct cuckoo_sized {
   size_plan plan{};
 };
 
-// The largest number of keys with a rate of at most p.
+// The largest number of keys with an FPR of at most p.
 template <class Model>
 std::uint64_t cuckoo_keys_at(const Model& model, double p) noexcept {
   std::uint64_t low = 0;
@@ -183,11 +184,11 @@ std::uint64_t cuckoo_keys_at(const Model& model, double p) noexcept {
   return low;
 }
 
-// One layout and width for what is asked, if it will do. Of two that will, the better is the one with the smaller size (a
-// rate was asked for), the lower rate, or the more keys.
+// One layout and width for the request, if it will do. Of two that will, the better is the one with the smaller size
+// (an FPR was requested), the lower FPR, or the more keys.
 struct cuckoo_candidate {
   size_request request;
-  std::uint64_t bits;  // given, or 0
+  std::uint64_t bits;  // provided, or 0
   double most_overfull;
 
   [[nodiscard]] bool solve(const kernels::cuckoo_geometry& geometry, cuckoo_sized& out) const noexcept {

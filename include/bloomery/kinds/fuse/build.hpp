@@ -5,8 +5,8 @@
 // given their values in the opposite order, last one first: the cell that a key was alone in is free to be what makes the xor of
 // its cells the key's fingerprint, and nothing that comes later touches it.
 //
-// Keys come sorted by x (kernels/fuse.hpp), so that what is worked on at a time lies in a few segments and in the cache. Each
-// shard is filled by one thread, with memory of its own: 13 bytes a cell, less than 15 a key.
+// Keys come sorted by x (kernels/fuse.hpp), so that what is worked on at a time is in a few segments and in the cache.
+// Each shard is filled by one thread, with memory of its own: 13 bytes a cell, less than 15 a key.
 #pragma once
 
 #include <algorithm>
@@ -137,7 +137,7 @@ bool fuse_fill(const kernels::fuse_geometry& geometry, const fuse_input& input, 
   return solved;
 }
 
-// Digests as x of a seed, sorted, with equal ones behind; digests again when it ends.
+// Digests as x of a seed, sorted, with repeated ones at the end; digests again when it ends.
 class fuse_keys {
  public:
   fuse_keys(std::span<std::uint64_t> digests, std::uint64_t seed, unsigned threads) noexcept

@@ -21,7 +21,7 @@ class growing_spill {
   static bool may_hold(const growing_page_notes& notes, std::uint64_t digest) noexcept {
     return (notes.spill_marks & mark_of(digest)) != 0;
   }
-  // What the notes say of an entry that is new in the array.
+  // What the notes hold about an entry that is new in the array.
   static void note_entry(growing_page_notes& notes, std::uint64_t code) noexcept {
     ++notes.spilled;
     notes.short_spilled += is_short(code) ? 1U : 0U;

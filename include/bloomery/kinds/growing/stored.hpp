@@ -63,7 +63,7 @@ struct growing_stored {
                                  std::span<const std::byte> spill) noexcept;
 };
 
-// Before any memory is asked for: the sizes agree, and the pages tile all digests.
+// Before any memory is requested: the sizes agree, and the pages tile all digests.
 template <class Slots>
 result<void> growing_stored<Slots>::check_sizes(std::span<const std::byte> bytes, std::uint64_t pages,
                                                 unsigned first_depth) noexcept {

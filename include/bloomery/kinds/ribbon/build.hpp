@@ -194,7 +194,7 @@ struct ribbon_new_layer {
     auto buffer = aligned_buffer::make(ribbon_most_lists * numbers * 8, "building the filter", workers.memory());
     if (!buffer) return fail(buffer.error());
     some_keys all;
-    std::array<std::uint64_t*, ribbon_most_lists> begins{};  // of each chunk, and behind the last
+    std::array<std::uint64_t*, ribbon_most_lists> begins{};  // of each chunk, and after the last
     std::array<std::uint64_t*, ribbon_most_lists> bumped{};
     for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
       if (list < lists.size()) all[list] = lists[list].keys();

@@ -1,4 +1,4 @@
-// kinds/ribbon/keys.hpp: the keys of a ribbon filter that is being built: hashed for a layer, sorted, and given back.
+// kinds/ribbon/keys.hpp: the keys of a ribbon filter that is being built: hashed for a layer, sorted, and restored.
 //
 // All of it happens in the caller's digests, by bijections and exchanges: whatever becomes of the building, afterwards they
 // are the same digests in another order.
