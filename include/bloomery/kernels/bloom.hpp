@@ -142,7 +142,7 @@ std::uint64_t bloom_all_set(const View& view, std::uint64_t x, std::uint64_t add
 inline constexpr unsigned bloom_first_probes = 2;
 
 // The probes after the first ones, of up to 64 keys: a bit for each key that passes them. A number of probes that the
-// compiler knows is worth a sixth.
+// compiler knows saves a sixth.
 template <unsigned Probes, class Digest, class View>
 std::uint64_t bloom_ask_rest(const View view, const Digest* digests, const std::uint8_t* left, std::size_t count,
                              unsigned probes) noexcept {

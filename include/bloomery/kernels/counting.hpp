@@ -64,7 +64,7 @@ inline std::uint64_t add_one_atomic(std::uint64_t* words, std::uint64_t counter)
   }
 }
 
-// A word's counters all at once, in any byte order.
+// All counters of a word together, in any byte order.
 inline constexpr std::uint64_t every_counter = 0x1111111111111111ULL;
 inline unsigned counters_used(std::uint64_t word) noexcept {
   return static_cast<unsigned>(std::popcount((word | word >> 1U | word >> 2U | word >> 3U) & every_counter));

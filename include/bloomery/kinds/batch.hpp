@@ -1,4 +1,4 @@
-// kinds/batch.hpp: erasing and counting many digests at once, for every kind that can do it with one.
+// kinds/batch.hpp: erasing and counting digests in batches, for every kind that can do it with one.
 //
 //     std::uint64_t erased = bloomery::erase_batch(filter, digests);
 //     bloomery::count_batch(filter, digests, counts);

@@ -71,7 +71,7 @@ class BLOOMERY_API blocked {
   std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
-  // Threads that fill parts of their own: see partitioned_kind in kinds/concept.hpp.
+  // Threads that fill partitions of their own: see partitioned_kind in kinds/concept.hpp.
   [[nodiscard]] block_partition partition_into(unsigned parts) const noexcept { return {layout_, blocks_, parts}; }
   std::uint64_t insert_part(std::span<const std::uint64_t> digests) noexcept {
     return insert_uncounted(digests.size(), digest_feed(digests.data()));

@@ -183,7 +183,7 @@ concept intersectable = mergeable<K> && requires(K filter, const K& other) {
   { filter.intersect(other) } -> std::same_as<result<void>>;
 };
 
-// What a merge may do to the false-positive rate, for kinds that refuse a merge that would exceed their target FPR.
+// What a merge may do to the false-positive rate (FPR), for kinds that refuse a merge that would exceed their target FPR.
 enum class merge_fpr : std::uint8_t { keep_target, any };
 template <class K>
 concept refusing_merges = mergeable<K> && requires(K filter, const K& other, merge_fpr rate) {
@@ -269,9 +269,9 @@ concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant,
   filter.add_to_count(digest);
 };
 
-// Kinds whose memory falls into parts such that a digest touches one of them: threads that each fill a part of their own
-// never write to one line. Parts ascend with the digest, from part 0 for digest 0. `insert_part` leaves the count to
-// add_to_count.
+// Kinds whose memory is divided into partitions. A digest touches one of them: threads that each fill a partition of
+// their own never write to one line. Partitions ascend with the digest, from partition 0 for digest 0. `insert_part`
+// leaves the count to add_to_count.
 template <class K>
 concept partitioned_kind = filter_kind<K> &&
     requires(K filter, const K constant, unsigned parts, std::uint64_t digest, std::span<const std::uint64_t> digests) {

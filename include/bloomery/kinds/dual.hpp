@@ -15,7 +15,7 @@
 //               at half as many (at 1 %). loss_now() reports the loss. Before the first removal nothing is lost.
 // Coming back   a bit of the removal filter cannot be taken away again: other removals need it. So a key that is inserted
 //               while the removal filter has it goes to an exact list as well: it was removed before, or is new and would
-//               be lost at once. The list has a slot of 8 bytes for each removal block and 16 more, and two thirds of them can be
+//               be lost immediately. The list has a slot of 8 bytes for each removal block and 16 more, and two thirds of them can be
 //               used: for 1.3 % of the removals that the filter is made for at 1 %, 2 % at 0.1 %. When it is full, `insert`
 //               returns `full` and nothing has changed (why_full reports why): build it again then.
 // Erase         of what is surely absent is refused (false) and nothing changes. It is a set: a key that was inserted twice is

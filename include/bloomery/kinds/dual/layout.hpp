@@ -1,7 +1,7 @@
 // kinds/dual/layout.hpp: how kind dual shares out its memory, and the list of keys that came back.
 //
 // The memory is made of units. A unit is one block of the removal filter (64 bytes), as many blocks of the add filter as a
-// layout says, and one slot of the list (8 bytes); there are 16 slots more, so that small filters have some. Both filters
+// layout states, and one slot of the list (8 bytes); there are 16 slots more, so that small filters have some. Both filters
 // have the same number of hash functions, and at what they are made for the same number of keys in a block: they have one
 // FPR. The blocks of the add filter are a multiple of those of the removal filter, so each has one block of removals.
 #pragma once

@@ -2,7 +2,7 @@
 //
 // Every key is in 3 or 4 cells. Cells that hold a single key are looked for; that key is taken out of its other cells, some of
 // which then hold a single key, and so on until all are out (or not: then there is no solution in this geometry). Cells are then
-// given their values in the opposite order, last one first: the cell that a key was alone in is free to be what makes the xor of
+// assigned their values in the opposite order, last one first: the cell that a key was alone in is free to be what makes the xor of
 // its cells the key's fingerprint, and nothing that comes later touches it.
 //
 // Keys come sorted by x (kernels/fuse.hpp), so that what is worked on at a time is in a few segments and in the cache.

@@ -108,7 +108,7 @@ namespace sizing {
 struct fuse_sized {
   kernels::fuse_geometry geometry{};
   size_plan plan{};
-  double room = 0;  // bits that it may take, where a size was given
+  double room = 0;  // bits that it may take, where a size was provided
 };
 
 // What a request leaves for the cells, in bits; 0: it gives no size.
