@@ -1,7 +1,7 @@
 // kernels/blocked.hpp: the bits of the blocked layouts, and the batch loops over them. Raw words in, masks out.
 //
-// The scalar functions here define the bits; those of the instruction sets (blocked_avx2.hpp and so on) give the same. d is
-// the digest.
+// The scalar functions here define the bits; those of the instruction sets (blocked_avx2.hpp and so on) give the same.
+// d is the digest.
 //
 // split32  block of 8 x 32 bits = 32 bytes, k = 8. block = ((d >> 32) * blocks) >> 32; lane i gets bit
 //          (low half of d * salt[i] mod 2^32) >> 27. With d = XXH64, seed 0, this is Parquet's filter to the bit.

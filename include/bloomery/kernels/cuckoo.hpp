@@ -1,26 +1,27 @@
 // kernels/cuckoo.hpp: slots of fingerprints in buckets, and the moves between them.
 //
-// A key has a fingerprint, never 0, and two buckets, each of which follows from the other one and the fingerprint alone:
+// A key has a fingerprint, never 0, and two buckets, each of which follows from the other one and the fingerprint
+// alone:
 //
 //     first = (digest x buckets) / 2^64        fingerprint = the digest's lowest bits, 1 for 0
 //     other = (s - bucket) mod buckets, where s = (fingerprint^2 * multiplier mod 2^64 x buckets) / 2^64, made odd
 //
-// so that a stored fingerprint can be moved without its key. Any even number of buckets will do; one of the two buckets is even
-// and one odd, so they are never the same. A slot that is 0 is empty.
-// The slots of a bucket are lanes of one word, which is loaded from any byte and compared with the fingerprint in all lanes
-// at once. The forms:
+// so that a stored fingerprint can be moved without its key. Any even number of buckets will do; one of the two buckets
+// is even and one odd, so they are never the same. A slot that is 0 is empty.
+// The slots of a bucket are lanes of one word, which is loaded from any byte and compared with the fingerprint in all
+// lanes at once. The forms:
 //
 //     slots    buckets of 2 or 4 slots, one after the other
 //     window   a bucket is two slots that begin at any slot, and shares them with its neighbours. A slot's lowest bit
 //              states which of a bucket's two slots it is, so that it is known whose it is; it counts as part of the
 //              comparison, and does not raise the FPR. Two such buckets hold as much as two of 3.5 slots, and a look-up
 //              compares with four.
-//     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits for
-//              16: one bit less a slot, and some decoding.
+//     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits
+//              for 16: one bit less a slot, and some decoding.
 //     redis    RedisBloom's: see kernels/cuckoo/redis.hpp
 //
-// An insert that finds both buckets full searches for the shortest chain of moves, breadth first, before anything moves:
-// it is made whole or not at all. Everything is safe for any bytes: a damaged slot is at worst a wrong answer.
+// An insert that finds both buckets full searches for the shortest chain of moves, breadth first, before anything
+// moves: it is made whole or not at all. Everything is safe for any bytes: a damaged slot is at worst a wrong answer.
 #pragma once
 
 #include <array>
@@ -94,7 +95,8 @@ inline unsigned cuckoo_places(const cuckoo_geometry& geometry, const cuckoo_key&
 }
 
 inline std::uint64_t cuckoo_other(std::uint64_t bucket, std::uint64_t fingerprint, std::uint64_t buckets) noexcept {
-  // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few buckets.
+  // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few
+  // buckets.
   const std::uint64_t sum = fast_range(fingerprint * fingerprint * cuckoo_multiplier, buckets) | 1U;
   const std::uint64_t difference = sum - bucket;
   return sum < bucket ? difference + buckets : difference;
@@ -274,16 +276,16 @@ struct cuckoo_search {
     std::uint8_t lane;     // where it is there
     std::uint8_t skip;     // a lane here that the search has been to: where it is, seen from here; or no lane
   };
-  // Most searches look into a few buckets. A search that fails looks into all of these, which takes some tens of microseconds;
-  // four times as many would fill the slots by half a percent more.
+  // Most searches look into a few buckets. A search that fails looks into all of these, which takes some tens of
+  // microseconds; four times as many would fill the slots by half a percent more.
   static constexpr std::size_t most_steps = 4096;
   static constexpr std::uint16_t none = 0xffff;
   static constexpr std::uint8_t no_lane = 0xff;
   std::array<step, most_steps> steps;
 
-  // Makes all moves of the chain that ends in the free lane of steps[at], from there on, and puts the fingerprint where the
-  // chain begins. A shortest chain passes no bucket twice, so that the lanes are those that the search saw, also where a write
-  // sorts them.
+  // Makes all moves of the chain that ends in the free lane of steps[at], from there on, and puts the fingerprint where
+  // the chain begins. A shortest chain passes no bucket twice, so that the lanes are those that the search saw, also
+  // where a write sorts them.
   template <class Editor>
   void apply(const Editor& table, std::size_t at, unsigned lane, std::uint64_t fingerprint) const noexcept {
     for (; steps[at].before != none; at = steps[at].before) {
@@ -375,8 +377,8 @@ unsigned cuckoo_erase(const Editor& table, const cuckoo_key& key) noexcept {
 
 enum class cuckoo_access : std::uint8_t { read, write };
 
-// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has been
-// prefetched. `use` returns false to end.
+// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has
+// been prefetched. `use` returns false to end.
 template <cuckoo_access Access, class Table, class Use>
 void cuckoo_groups(const Table& table, std::size_t count, const digest_feed& next, Use&& use) noexcept {
   constexpr std::size_t group = 64;

@@ -11,17 +11,17 @@
 // never meet in a cell, whichever of their buckets they are in, and taking one out cannot hit another. (The paper
 // permutes the whole value for each table, which does the same for numbers of buckets that are powers of two.)
 //
-// A bucket has 8 cells and is r + 2 bytes long; bit i of each byte is cell i's. Byte 0 and 1 hold the low and high bit of the
-// counters, byte 2 + j bit j of the remainders. So one comparison of words compares all cells of a bucket, at any r. A cell
-// whose counter is 0 is empty, and then its other bits are 0.
+// A bucket has 8 cells and is r + 2 bytes long; bit i of each byte is cell i's. Byte 0 and 1 hold the low and high bit
+// of the counters, byte 2 + j bit j of the remainders. So one comparison of words compares all cells of a bucket, at
+// any r. A cell whose counter is 0 is empty, and then its other bits are 0.
 //
 // The first line of the payload is the stash: the values, plus 1, that found their four buckets full, an entry for each
 // occurrence, from the front. The payload ends with zeros, such that words can be read from every bucket.
 //
-// An insert adds 1 to the counter of a cell that holds the value, if there is one below 3. Else it takes the lowest empty cell of
-// the bucket with the fewest cells in use, the leftmost of several; else an entry of the stash. Nothing is ever moved but from the
-// stash into a bucket that an erase made space in. Everything but the stash is safe for any bytes; its entries must be
-// values.
+// An insert adds 1 to the counter of a cell that holds the value, if there is one below 3. Else it takes the lowest
+// empty cell of the bucket with the fewest cells in use, the leftmost of several; else an entry of the stash. Nothing
+// is ever moved but from the stash into a bucket that an erase made space in. Everything but the stash is safe for any
+// bytes; its entries must be values.
 #pragma once
 
 #include <array>
@@ -307,8 +307,8 @@ unsigned dleft_erase(dleft_editor<Words>& table, const dleft_key& key) noexcept 
   return there;
 }
 
-// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has been
-// prefetched. `use` returns false to end.
+// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has
+// been prefetched. `use` returns false to end.
 template <class Table, class Use>
 void dleft_groups(const Table& table, std::size_t count, const digest_feed& next, Use&& use) noexcept {
   constexpr std::size_t group = 64;
@@ -360,7 +360,8 @@ batch_outcome dleft_insert_many(dleft_editor<Words>& table, dleft_copies copies,
   return done;
 }
 
-// Calls f(value, counter) for every cell in use, and (value, 1) for the stash; until f returns false, which it then does too.
+// Calls f(value, counter) for every cell in use, and (value, 1) for the stash; until f returns false, which it then
+// does too.
 template <unsigned Words, class F>
 bool dleft_each(const dleft_table<Words>& table, F&& f) noexcept {
   const dleft_geometry& g = table.geometry;

@@ -1,5 +1,5 @@
-// kernels/fuse.hpp: the cells of the binary fuse filter: which ones a digest has, and look-ups in batches. Bytes in, masks
-// out.
+// kernels/fuse.hpp: the cells of the binary fuse filter: which ones a digest has, and look-ups in batches. Bytes in,
+// masks out.
 //
 // The scalar code here defines the cells. Cells are in segments of 2^b, segments in shards; a key has one cell in each
 // of 3 or 4 segments that follow each other, and is there when these cells, all xored, are its fingerprint.

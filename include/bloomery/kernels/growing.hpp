@@ -37,8 +37,8 @@ struct tagged_pointer {
 
   [[nodiscard]] unsigned tag() const noexcept { return static_cast<unsigned>(number()) & 63U; }
   [[nodiscard]] T* pointer() const noexcept { return reinterpret_cast<T*>(number() & ~std::uintptr_t{63}); }
-  // The first `tag` bits of x, of which there is at least one. Shifts take their counts modulo 64, so the tag need not be
-  // cut out of the address.
+  // The first `tag` bits of x, of which there is at least one. Shifts take their counts modulo 64, so the tag need not
+  // be cut out of the address.
   [[nodiscard]] std::uint64_t first_bits(std::uint64_t x) const noexcept { return x >> ((0 - number()) & 63U); }
 
  private:

@@ -1,16 +1,17 @@
 // kernels/ribbon.hpp: what a look-up in a ribbon filter does with a digest. This code defines the bits.
 //
-// A layer is a row of slots, each of as many bits as a fingerprint has. A key has a start among the slots, 64 coefficients
-// and a fingerprint; the filter was built such that the slots from the start on whose coefficient is 1, all xored, are
-// the fingerprint of every key of the layer. Keys that did not fit were bumped into the next layer: those that start below
-// the threshold of their bucket. So a look-up walks the layers up to the first that did not bump it, and compares there.
+// A layer is a row of slots, each of as many bits as a fingerprint has. A key has a start among the slots, 64
+// coefficients and a fingerprint; the filter was built such that the slots from the start on whose coefficient is 1,
+// all xored, are the fingerprint of every key of the layer. Keys that did not fit were bumped into the next layer:
+// those that start below the threshold of their bucket. So a look-up walks the layers up to the first that did not bump
+// it, and compares there.
 //
-// Digest      the hash in the first layer is (d ^ d >> 32) * m, d the digest and m the layer's multiplier; that in the next
-//             layer is made of this hash in the same way. Start: the upper half of hash * starts. Coefficients and
+// Digest      the hash in the first layer is (d ^ d >> 32) * m, d the digest and m the layer's multiplier; that in the
+//             next layer is made of this hash in the same way. Start: the upper half of hash * starts. Coefficients and
 //             fingerprint: of hash * ribbon_row_multiplier, the two halves xored, bit 0 set; and the upper half.
 // Blocks      64 slots, stored by columns: bit i of word j belongs to slot i, and to bit ribbon_bit_of(j) of the
-//             fingerprint (an order that vectors come by without shuffling). Blocks before `first_wide` have `columns` words,
-//             those from there on one more; a key has as many bits as the block in which it starts.
+//             fingerprint (an order that vectors come by without shuffling). Blocks before `first_wide` have `columns`
+//             words, those from there on one more; a key has as many bits as the block in which it starts.
 // Thresholds  a bucket is 256 starts; 2 bits for each, bucket 0 in the lowest bits of byte 0, name one of
 //             ribbon_thresholds.
 #pragma once

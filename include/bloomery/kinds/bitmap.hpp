@@ -13,8 +13,8 @@
 // Linking       the engine is compiled (bloomery::bitmap). Call enable_bitmap() once; without it, make and load return
 //               an error that states it.
 // Threads       any number of readers, or one writer. Nothing here is atomic.
-// Memory        the engine uses operator new: memory hooks do not see it. Where memory is refused, insert returns `full`
-//               and erase false; from then on every answer is "maybe" and saving fails, so that no key is lost
+// Memory        the engine uses operator new: memory hooks do not see it. Where memory is refused, insert returns
+//               `full` and erase false; from then on every answer is "maybe" and saving fails, so that no key is lost
 //               unnoticed. A refused merge or intersection is an error; the set then holds at least what it should.
 //
 //     bloomery::enable_bitmap();

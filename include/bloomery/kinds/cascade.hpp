@@ -1,9 +1,9 @@
 // kinds/cascade.hpp: the cascade: exact about keys that are all known, in a few bits for each that is included.
 //
-// What it is    a filter in two layers, built from two lists: keys that it shall match, and keys that it shall not. The first
-//               layer is a ribbon filter of the included keys, which lets a few excluded ones through. The second is a
-//               ribbon of one bit a slot, in which all included keys match and these few do not. So it is right about every
-//               key of both lists: no false negatives and no false positives.
+// What it is    a filter in two layers, built from two lists: keys that it shall match, and keys that it shall not. The
+//               first layer is a ribbon filter of the included keys, which lets a few excluded ones through. The second
+//               is a ribbon of one bit a slot, in which all included keys match and these few do not. So it is right
+//               about every key of both lists: no false negatives and no false positives.
 // Use it when   all keys that will ever be queried are known when it is built, and a wrong "maybe" is not acceptable:
 //               revoked certificates among those that were issued, blocked add-ons among those that there are. With one
 //               key in 100 included it takes 8.6 bits for each of these; the least that is possible is 8.1, a cascade
@@ -11,27 +11,27 @@
 // Use instead   `ribbon` or `fuse` where unknown keys are queried and a small FPR is acceptable; `bitmap` for
 //               integers in a dense range; a set where keys come and go.
 //
-// Other keys    that are in neither list get any answer. fpr_now() is how many get a yes; params.fpr is a bound on it that costs
-//               space. Without it, the FPR is what makes the filter smallest: about 0.5 to 1 times included / excluded
-//               keys, up to 1/2; and where far fewer keys are excluded than included, the cascade holds the excluded
-//               ones and answers yes to nearly all others. With no key to exclude it answers yes to everything, with
-//               none to include no to everything.
+// Other keys    that are in neither list get any answer. fpr_now() is how many get a yes; params.fpr is a bound on it
+//               that costs space. Without it, the FPR is what makes the filter smallest: about 0.5 to 1 times included
+//               / excluded keys, up to 1/2; and where far fewer keys are excluded than included, the cascade holds the
+//               excluded ones and answers yes to nearly all others. With no key to exclude it answers yes to
+//               everything, with none to include no to everything.
 // Build         static: from the complete digests of both lists, which are reordered meanwhile. Takes 8 bytes for each
 //               key of both, the filter twice and 3 MiB a thread. Keys may come again within a list. A digest in both
 //               lists is an error, be it of the same key or of two that collide: by chance once in 2^64 /
 //               (included * excluded) builds; then another seed of the hash does it. The same lists give the same
 //               bytes on any number of threads.
-// Size          h (log2(o / h) + 1.91 to 2) bits and some 1 % more, h the keys of the smaller list and o of the other. Small
-//               lists take whole blocks. The size that plan reports is an upper bound.
+// Size          h (log2(o / h) + 1.91 to 2) bits and some 1 % more, h the keys of the smaller list and o of the other.
+//               Small lists take whole blocks. The size that plan reports is an upper bound.
 // Merges        no, and nothing can be inserted or erased: build it again.
-// Keys          keys() is the number of different included digests, excluded_keys() that of excluded ones, capacity_keys()
-//               both together; exact.
+// Keys          keys() is the number of different included digests, excluded_keys() that of excluded ones,
+//               capacity_keys() both together; exact.
 //
 // Bytes         the first layer, zeros to a multiple of 64 bytes, the second; each as kinds/ribbon.hpp describes, with
 //               up to three layers of its own. kinds/cascade/layout.hpp has the sizes and the choice between them.
-// Papers        J. Larisch et al., "CRLite: a scalable system for pushing all TLS revocations to all browsers", 2017 (cascades
-//               of Bloom filters); J. Schanck, "Clubcards for the WebPKI: smaller certificate revocation tests in theory and
-//               practice", 2025 (two layers of linear equations); those of kinds/ribbon.hpp.
+// Papers        J. Larisch et al., "CRLite: a scalable system for pushing all TLS revocations to all browsers", 2017
+//               (cascades of Bloom filters); J. Schanck, "Clubcards for the WebPKI: smaller certificate revocation
+//               tests in theory and practice", 2025 (two layers of linear equations); those of kinds/ribbon.hpp.
 // Threads       any number of readers.
 //
 //     const std::vector<std::string> revoked = {"17", "42"}, valid = {"1", "2", "3", "4", "5"};

@@ -131,17 +131,17 @@ concept dynamic_kind = filter_kind<K> &&
   filter.clear();
 };
 
-// Kinds that are built from all of their digests, which they may put in another order, and do not change. Digests that come
-// again count once. Their number decides about the size; params.keys is ignored. 0 threads: all processors.
+// Kinds that are built from all of their digests, which they may put in another order, and do not change. Digests that
+// come again count once. Their number decides about the size; params.keys is ignored. 0 threads: all processors.
 template <class K>
 concept static_kind = filter_kind<K> &&
     requires(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads) {
   { K::build(params, digests, threads) } -> std::same_as<result<K>>;
 };
 
-// Those of them that take a second list, of digests that they shall not match, and are right about every digest of either.
-// About others they answer yes at the FPR target_fpr(). capacity_keys() is the size of both lists. A digest that is in
-// both is an error (errc::in_both_lists: number[0] are, and number[1] is one of them).
+// Those of them that take a second list, of digests that they shall not match, and are right about every digest of
+// either. About others they answer yes at the FPR target_fpr(). capacity_keys() is the size of both lists. A digest
+// that is in both is an error (errc::in_both_lists: number[0] are, and number[1] is one of them).
 template <class K>
 concept excluding_kind = static_kind<K> &&
     requires(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads) {
@@ -183,7 +183,8 @@ concept intersectable = mergeable<K> && requires(K filter, const K& other) {
   { filter.intersect(other) } -> std::same_as<result<void>>;
 };
 
-// What a merge may do to the false-positive rate (FPR), for kinds that refuse a merge that would exceed their target FPR.
+// What a merge may do to the false-positive rate (FPR), for kinds that refuse a merge that would exceed their target
+// FPR.
 enum class merge_fpr : std::uint8_t { keep_target, any };
 template <class K>
 concept refusing_merges = mergeable<K> && requires(K filter, const K& other, merge_fpr rate) {
@@ -280,8 +281,8 @@ concept partitioned_kind = filter_kind<K> &&
   filter.add_to_count(digest);
 };
 
-// Kinds whose batches take digests as they are made, so that hashing a group of keys overlaps with waiting for the memory
-// of the group before: see hash/digest_feed.hpp.
+// Kinds whose batches take digests as they are made, so that hashing a group of keys overlaps with waiting for the
+// memory of the group before: see hash/digest_feed.hpp.
 template <class K>
 concept stream_query_kind = filter_kind<K> &&
     requires(const K constant, const digest_feed& feed, std::size_t count, std::span<std::uint64_t> mask) {
@@ -292,8 +293,8 @@ concept stream_kind = stream_query_kind<K> && requires(K filter, const digest_fe
   { filter.insert_stream(count, feed) } -> std::same_as<std::uint64_t>;
 };
 
-// Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of digests
-// for which that is decided, so that a loop over many keys does not decide again.
+// Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of
+// digests for which that is decided, so that a loop over many keys does not decide again.
 struct lookup_archetype {
   template <class Asks>
   bool operator()(const Asks& asks) const {

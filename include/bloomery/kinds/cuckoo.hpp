@@ -1,11 +1,12 @@
 // kinds/cuckoo.hpp: the cuckoo filter: keys can be taken out again, at the size of a Bloom filter.
 //
-// What it is    a table of fingerprints of a few bits. A key has two buckets of a few slots; an insert puts its fingerprint
-//               into a free slot of one of them, and where there is none moves others to their other bucket.
-// Use it when   keys leave as well as come, and memory counts: 12.8 bits per key at 0.1 % (`bloom` takes 14.4, `counting`
-//               57.5), 9.6 to 10.5 at 1 %. A look-up touches two cache lines at any FPR.
-// Use instead   `bloom` or `blocked` when nothing is ever erased, or filters are to be merged; `growing` when the number of
-//               keys is not known; `counting` when a key may come more than a few times.
+// What it is    a table of fingerprints of a few bits. A key has two buckets of a few slots; an insert puts its
+//               fingerprint into a free slot of one of them, and where there is none moves others to their other
+//               bucket.
+// Use it when   keys leave as well as come, and memory counts: 12.8 bits per key at 0.1 % (`bloom` takes 14.4,
+//               `counting` 57.5), 9.6 to 10.5 at 1 %. A look-up touches two cache lines at any FPR.
+// Use instead   `bloom` or `blocked` when nothing is ever erased, or filters are to be merged; `growing` when the
+//               number of keys is not known; `counting` when a key may come more than a few times.
 //
 // Full          its capacity is fixed: it is full a little beyond it. `insert` then returns `full`, and the filter is
 //               exactly as it was before: what is in it stays, and after an erase there may be space again. Keys whose
@@ -17,31 +18,33 @@
 //               (why_full reports why).
 //               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing
 //               can be erased: the fingerprint may stand for several keys.
-// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase only
-//               what you inserted: a key that merely seems to be there (with the probability p) takes the fingerprint of
-//               another away, which is then absent though it was inserted.
+// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase
+//               only what you inserted: a key that merely seems to be there (with the probability p) takes the
+//               fingerprint of another away, which is then absent though it was inserted.
 // Count         the slots that hold the key's fingerprint: never less than how often it is there, more with the
 //               probability p.
 // Merges        no: fingerprints do not determine their place in a filter of another size, and two of the same size do
 //               not fit into one.
 // Keys          keys() counts inserts of keys that were surely absent, less the erases after which a key was so; exact.
 //
-// Layouts       window    buckets of 2 slots that begin at any slot; 94 % full. The smallest, and inserts into a filter that
-//                         is nearly full take about twice as long.
+// Layouts       window    buckets of 2 slots that begin at any slot; 94 % full. The smallest, and inserts into a filter
+//                         that is nearly full take about twice as long.
 //               slots4    buckets of 4 slots; 96 % full. One bit more per key.
 //               slots2    buckets of 2 slots; 87 % full.
 //               sorted    as slots4, with a bit less a slot for some decoding: half as fast.
-//               redis     one sub-filter of RedisBloom's cuckoo filter, byte by byte, with hash murmur64a: buckets of 2 bytes, or of
-//                         as many as follow (redis:4). Made as CF.RESERVE makes it, and as full as that gets, which
-//                         is before its capacity: 60 % of 65,536 slots, 80 % with 4. FPRs of 1.6 % and 3.1 %.
-//               Unless one is named, window or slots4: the smaller one that will hold its keys. A width may follow, 4 to
-//               32 bits a slot (sorted: from 5): slots4:12. Else the width follows from the FPR requested; it is a
+//               redis     one sub-filter of RedisBloom's cuckoo filter, byte by byte, with hash murmur64a: buckets of 2
+//                         bytes, or of as many as follow (redis:4). Made as CF.RESERVE makes it, and as full as that
+//                         gets, which is before its capacity: 60 % of 65,536 slots, 80 % with 4. FPRs of 1.6 %
+//                         and 3.1 %.
+//               Unless one is named, window or slots4: the smaller one that will hold its keys. A width may follow, 4
+//               to 32 bits a slot (sorted: from 5): slots4:12. Else the width follows from the FPR requested; it is a
 //               whole number, so that the FPR is up to half of that. kinds/cuckoo/layout.hpp has the measured loads.
-// Bytes         slot after slot of so many bits, the lowest bit first, without gaps (sorted: kernels/cuckoo/sorted.hpp);
-//               zeros after it, so that 8 bytes (16 for wide buckets) can be read from where the last bucket begins.
-//               kernels/cuckoo.hpp defines a key's buckets and fingerprint.
-// Papers        B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT
-//               2014; J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and more flexible cuckoo filters", 2025 (windows).
+// Bytes         slot after slot of so many bits, the lowest bit first, without gaps (sorted:
+//               kernels/cuckoo/sorted.hpp); zeros after it, so that 8 bytes (16 for wide buckets) can be read from
+//               where the last bucket begins. kernels/cuckoo.hpp defines a key's buckets and fingerprint.
+// Papers        B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo filter: practically better than Bloom",
+//               CoNEXT 2014; J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and more flexible cuckoo filters", 2025
+//               (windows).
 // Threads       any number of readers, or one writer.
 //
 //     auto filter = bloomery::filter<bloomery::cuckoo>::make({.keys = 1'000'000, .fpr = 0.001});

@@ -4,9 +4,9 @@
 //     const std::size_t distinct = bloomery::detail::sort_distinct(digests, threads);
 //
 // The first `distinct` of them then ascend and are all different; after them are the repeats. The span is
-// permuted, nothing is lost, and no memory is taken beyond some 40 KiB of stack: a radix sort from the highest bits down that
-// moves each digest straight to its bucket, and sorts buckets of a few thousand by way of the stack. Some 20 to 30 ns a key
-// where digests are well mixed, and right for any.
+// permuted, nothing is lost, and no memory is taken beyond some 40 KiB of stack: a radix sort from the highest bits
+// down that moves each digest straight to its bucket, and sorts buckets of a few thousand by way of the stack. Some 20
+// to 30 ns a key where digests are well mixed, and right for any.
 #pragma once
 
 #include <algorithm>

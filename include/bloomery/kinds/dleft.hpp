@@ -1,10 +1,10 @@
 // kinds/dleft.hpp: the d-left counting filter: erases and counts, and never moves what is in it.
 //
-// What it is    four tables of buckets with 8 cells each; a cell is a remainder of some bits with a counter of two. A key has a
-//               bucket in each table, and an insert takes a cell of the emptiest one, of the leftmost among several: so all
-//               buckets fill alike, and 88 % of the cells are in use before any bucket is full.
-// Use it when   keys leave as well as come, some of them several times, and every insert is to take the same short time up
-//               to the last: 15.9 bits per key at 1 %, 19.3 at 0.1 % (`counting` takes 38.4 and 57.5).
+// What it is    four tables of buckets with 8 cells each; a cell is a remainder of some bits with a counter of two. A
+//               key has a bucket in each table, and an insert takes a cell of the emptiest one, of the leftmost among
+//               several: so all buckets fill alike, and 88 % of the cells are in use before any bucket is full.
+// Use it when   keys leave as well as come, some of them several times, and every insert is to take the same short time
+//               up to the last: 15.9 bits per key at 1 %, 19.3 at 0.1 % (`counting` takes 38.4 and 57.5).
 // Use instead   `cuckoo`, which takes 10.4 and 12.8 bits and touches two lines for a look-up where this touches four,
 //               unless inserts near its capacity must not search for space or keys come more than 4 times; `counting`
 //               when a key may come any number of times; `growing` when the number of keys is not known; `blocked` when
@@ -17,18 +17,20 @@
 // Modes         multiset (default): every insert counts. There is space for 15 of one key: a counter ends at 3, and the
 //               next copy takes another cell. The 16th is refused as `full` (why_full reports why), since a counter
 //               that stood still would have to stay for ever, or lose a key.
-//               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing can be
-//               erased: the cell may stand for several keys.
-// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase only what
-//               you inserted: a key that merely seems to be there (with the probability p) takes an occurrence of another away.
+//               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing
+//               can be erased: the cell may stand for several keys.
+// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase
+//               only what you inserted: a key that merely seems to be there (with the probability p) takes an
+//               occurrence of another away.
 // Count         never less than how often the key is there, more with the probability p.
-// Merges        two filters of the same size and mode, as if the keys of the other one had been inserted; refused, with nothing
-//               changed, where they do not fit. The bytes depend on the order in which keys came, the answers do not.
+// Merges        two filters of the same size and mode, as if the keys of the other one had been inserted; refused, with
+//               nothing changed, where they do not fit. The bytes depend on the order in which keys came, the answers
+//               do not.
 // Keys          keys() counts inserts of keys that were surely absent, less the erases after which a key was so; exact.
 //
 // Bytes         a line of stash, then bucket after bucket, table after table: kernels/dleft.hpp defines the bits.
-// Paper         F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "An improved construction for counting Bloom
-//               filters", ESA 2006.
+// Paper         F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "An improved construction for counting
+//               Bloom filters", ESA 2006.
 // Threads       any number of readers, or one writer.
 //
 //     auto filter = bloomery::filter<bloomery::dleft>::make({.keys = 1'000'000, .fpr = 0.001});

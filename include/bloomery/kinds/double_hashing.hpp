@@ -1,4 +1,5 @@
-// kinds/double_hashing.hpp: the false-positive rate of a Bloom filter whose probes are (a + i b mod 2^w) mod m, i = 0 .. k - 1.
+// kinds/double_hashing.hpp: the false-positive rate of a Bloom filter whose probes are
+// (a + i b mod 2^w) mod m, i = 0 .. k - 1.
 //
 // For RedisBloom's sub-filters (w = 64), and for filters of Guava (w = 63, or 32 bits with a sign) and Spark. The classic formula,
 // fill^k, takes the k bits of a key to be independent. They are an arithmetic progression, and for FPRs below about

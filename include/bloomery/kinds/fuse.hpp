@@ -1,20 +1,22 @@
 // kinds/fuse.hpp: the binary fuse filter: built once from all its keys, the fastest of the small ones.
 //
-// What it is    an array of cells of 8, 16 or 32 bits. A key has 3 cells (or 4), and building gives all cells such values that the
-//               three of every key, xored, are the key's fingerprint. For any other key they are random.
-// Use it when   the set is known and does not change (a table's run on disk, a block list, a dictionary), and look-ups are to be
-//               fast: 8.9 to 9.1 bits per key at an FPR of 0.39 % (`bloom` takes 11.5), 18 at 0.0015 % (`bloom` 23.1).
-//               A look-up reads 3 cache lines whatever the FPR, and they are known immediately: batches prefetch all of
-//               them.
-// Use instead   `blocked` where keys are added later or filters are merged, and for single look-ups in large filters; `cuckoo`
-//               to take keys out.
+// What it is    an array of cells of 8, 16 or 32 bits. A key has 3 cells (or 4), and building gives all cells such
+//               values that the three of every key, xored, are the key's fingerprint. For any other key they are
+//               random.
+// Use it when   the set is known and does not change (a table's run on disk, a block list, a dictionary), and look-ups
+//               are to be fast: 8.9 to 9.1 bits per key at an FPR of 0.39 % (`bloom` takes 11.5), 18 at 0.0015 %
+//               (`bloom` 23.1). A look-up reads 3 cache lines whatever the FPR, and they are known immediately: batches
+//               prefetch all of them.
+// Use instead   `blocked` where keys are added later or filters are merged, and for single look-ups in large filters;
+//               `cuckoo` to take keys out.
 //
 // Building      `build` takes the complete key set, in any order, equal ones any number of times, and sorts it in
 //               place: afterwards they are in another order. It never fails for what the keys are: a set that finds no
 //               solution (about one in thirty) is tried again with another seed and, after some times, with more cells.
 //               The same set gives the same bytes, whatever the order, the repetitions and the number of threads.
-// Memory        while it is built: the digests, the filter, and less than 15 bytes for each key of a shard and thread. Sets of
-//               more than 16,777,216 keys are cut into shards of at most so many, which is what threads share out.
+// Memory        while it is built: the digests, the filter, and less than 15 bytes for each key of a shard and thread.
+//               Sets of more than 16,777,216 keys are cut into shards of at most so many, which is what threads share
+//               out.
 // FPR           2^-8, 2^-16 or 2^-32 exactly, with any number of keys: `plan` reports which when another is requested.
 //               The FPR of an empty filter is 0.
 // Changes       none: no inserts, erases, merges or folds. Build it again.
@@ -24,8 +26,8 @@
 //               A width may follow: wise3:8, wise4:16, wise3:32. Else it follows from the FPR or the memory. wise3
 //               unless named. Small sets take more: 1.5 cells for each of 1000 keys, 1.3 for each of 10,000.
 //               kinds/fuse/layout.hpp has the sizes.
-// Bytes         the cells of all shards, one after the other, little-endian; zeros to a multiple of 8. kernels/fuse.hpp defines
-//               the cells of a digest.
+// Bytes         the cells of all shards, one after the other, little-endian; zeros to a multiple of 8. kernels/fuse.hpp
+//               defines the cells of a digest.
 // Paper         T. M. Graf, D. Lemire, "Binary fuse filters: fast and smaller than xor filters", JEA 2022.
 // Threads       any number of readers. `build` runs on as many threads as requested.
 //
@@ -64,7 +66,8 @@ decltype(auto) with_fuse_form(const kernels::fuse_geometry& geometry, F&& f) {
   return f(fuse_form<std::uint32_t, 4>{});
 }
 
-// Tries of one size before the next, and of all sizes: the last has 64 times the cells that nearly every set is content with.
+// Tries of one size before the next, and of all sizes: the last has 64 times the cells that nearly every set is content
+// with.
 inline constexpr std::uint64_t fuse_tries = 4;
 inline constexpr std::uint64_t fuse_most_tries = 4 * 1024;
 

@@ -1,10 +1,11 @@
 // kinds/scalable.hpp: the scalable Bloom filter: a chain of filters, each larger than the one before.
 //
-// What it is    a first filter for `keys` keys; when it is full a second one is added with `growth` times its capacity, and
-//               so on. Each sub-filter gets a smaller share of the FPR, so that the chain keeps `fpr` after any growth.
-// Use it when   the number of keys is roughly known and may be passed (a chain of one to four sub-filters is nearly a `blocked`
-//               filter), or bits must be those of RedisBloom (layout redis), or a filter must refuse what does not fit
-//               (mode fixed).
+// What it is    a first filter for `keys` keys; when it is full a second one is added with `growth` times its capacity,
+//               and so on. Each sub-filter gets a smaller share of the FPR, so that the chain keeps `fpr` after any
+//               growth.
+// Use it when   the number of keys is roughly known and may be passed (a chain of one to four sub-filters is nearly a
+//               `blocked` filter), or bits must be those of RedisBloom (layout redis), or a filter must refuse what
+//               does not fit (mode fixed).
 // Use instead   `growing` where nobody knows how many keys there will be: it reads one cache line however far it has
 //               grown, and a chain reads one for each sub-filter. `blocked` where the number is known.
 //
@@ -21,9 +22,9 @@
 //               estimates then.
 // Order         the same keys in another order may be in other sub-filters: other bytes, the same answers for the keys.
 //
-// Layouts       split64 (default): sub-filters of kind blocked; one line a sub-filter. redis: RedisBloom's sub-filters, 128-bit digests.
-//               kinds/scalable/chain.hpp has the shares of the FPR, and the bytes; kinds/scalable/redis_sub_filter.hpp
-//               those of layout redis.
+// Layouts       split64 (default): sub-filters of kind blocked; one line a sub-filter. redis: RedisBloom's sub-filters,
+//               128-bit digests. kinds/scalable/chain.hpp has the shares of the FPR, and the bytes;
+//               kinds/scalable/redis_sub_filter.hpp those of layout redis.
 // Paper         P. S. Almeida, C. Baquero, N. Preguica, D. Hutchison, "Scalable Bloom filters", IPL 101(6), 2007.
 // Threads       any number of readers, or one writer. Nothing here is atomic.
 //
@@ -119,7 +120,8 @@ class BLOOMERY_API scalable {
   [[nodiscard]] std::size_t sub_filters() const noexcept {
     return with_chain([](auto& sub_filters) { return sub_filters.sub_filters().size(); });
   }
-  // Of one sub-filter: what it was made for, what it holds, and its bytes, which in layout redis are those of RedisBloom.
+  // Of one sub-filter: what it was made for, what it holds, and its bytes, which in layout redis are those of
+  // RedisBloom.
   [[nodiscard]] std::uint64_t sub_filter_capacity(std::size_t sub_filter) const noexcept {
     return with_chain([&](auto& sub_filters) { return sub_filters.sub_filters()[sub_filter].capacity; });
   }

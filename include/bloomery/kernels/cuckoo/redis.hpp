@@ -3,10 +3,10 @@
 //     fingerprint = digest mod 255 + 1            bucket = digest mod buckets, which are a power of two
 //     other bucket = (bucket xor fingerprint * 0x5bd1e995) mod buckets
 //
-// A bucket is `slots` bytes; 0 is an empty slot. The digest is MurmurHash64A of the key with seed 0. An insert takes the first
-// free slot of the bucket, then of the other one; where there is none, it puts its fingerprint in place of the first
-// slot's, that one into its own other bucket, in place of the second slot's, and so on, 20 times at most unless a filter
-// states otherwise. A chain of moves that finds no space is undone.
+// A bucket is `slots` bytes; 0 is an empty slot. The digest is MurmurHash64A of the key with seed 0. An insert takes
+// the first free slot of the bucket, then of the other one; where there is none, it puts its fingerprint in place of
+// the first slot's, that one into its own other bucket, in place of the second slot's, and so on, 20 times at most
+// unless a filter states otherwise. A chain of moves that finds no space is undone.
 #pragma once
 
 #include <bloomery/core/result.hpp>

@@ -5,8 +5,8 @@
 //
 //     number of a <= b <= c <= d    a + C(b + 1, 2) + C(c + 2, 3) + C(d + 3, 4)
 //
-// Stored are these 12 bits, and above them the upper bits of the four slots in the same order. Slots with the same lowest
-// bits are sorted by their upper bits, so that a content has one form.
+// Stored are these 12 bits, and above them the upper bits of the four slots in the same order. Slots with the same
+// lowest bits are sorted by their upper bits, so that a content has one form.
 #pragma once
 
 #include <array>

@@ -1,16 +1,16 @@
 // kinds/cascade/layout.hpp: the two parts of a cascade, how large they are, and which choice makes the smallest one.
 //
-// A cascade holds one of its two lists: the included keys, or the excluded ones where those are so few that it is smaller
-// the other way round ("reversed": what it matches is then what it answers no to).
+// A cascade holds one of its two lists: the included keys, or the excluded ones where those are so few that it is
+// smaller the other way round ("reversed": what it matches is then what it answers no to).
 //
 // Sieve   a ribbon filter of the held keys: log2(1/q) bits for each, and it lets a share q of the other list through.
-// Table   a ribbon of one bit a slot: held keys match there, and those of the other list that came through the sieve do not.
-//         One bit for each of both.
+// Table   a ribbon of one bit a slot: held keys match there, and those of the other list that came through the sieve do
+//         not. One bit for each of both.
 //
-// With h held keys and o others that is h log2(1/q) + h + q o bits, least at q = h / (o ln 2): h (log2(o / h) + 1.914). A
-// share of slots with one bit more gains nothing, as the sum is linear in that share; so q is a power of two, which costs 0.086
-// bits a held key at most, unless an FPR for keys of neither list requires another one. The least that is possible for
-// o much larger than h is h (log2(o / h) + 1.443) bits.
+// With h held keys and o others that is h log2(1/q) + h + q o bits, least at q = h / (o ln 2): h (log2(o / h) + 1.914).
+// A share of slots with one bit more gains nothing, as the sum is linear in that share; so q is a power of two, which
+// costs 0.086 bits a held key at most, unless an FPR for keys of neither list requires another one. The least that is
+// possible for o much larger than h is h (log2(o / h) + 1.443) bits.
 #pragma once
 
 #include <bloomery/kinds/ribbon/layout.hpp>
@@ -24,8 +24,8 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 // The sieve, zeros to a cache line, the table. A part without keys, or a sieve that would not pay, is not there.
 struct cascade_geometry {
-  // Layers of each part. What the last of them takes grows with the keys, which costs time when it is built and hardly any
-  // space: less than a key in a thousand gets there.
+  // Layers of each part. What the last of them takes grows with the keys, which costs time when it is built and hardly
+  // any space: less than a key in a thousand gets there.
   static constexpr unsigned most_layers = 3;
   // So that the table does not hash as the sieve does. Seeds of last layers are added to it, and are smaller.
   static constexpr std::uint64_t table_salt = std::uint64_t{1} << 32U;

@@ -12,10 +12,11 @@
 //     window       12           0.959   0.955    0.953   0.951    0.949   0.948
 //     window       9            0.957   0.951    0.952   0.949
 //
-// A filter is made for a little less (`load`), and small ones for still less (`spare`): what is measured varies by the root
-// of the number of keys. Beside that, a fingerprint and its two buckets are one class of keys, and a class with more keys than
-// two buckets have slots is the end. Buckets of 4 slots and 8 bits do not meet that; with 2 slots, or few bits, many keys do.
-// `overfull` is how many such classes are to be expected: a filter is made only where that is next to none (`most_overfull`).
+// A filter is made for a little less (`load`), and small ones for still less (`spare`): what is measured varies by the
+// root of the number of keys. Beside that, a fingerprint and its two buckets are one class of keys, and a class with
+// more keys than two buckets have slots is the end. Buckets of 4 slots and 8 bits do not meet that; with 2 slots, or
+// few bits, many keys do. `overfull` is how many such classes are to be expected: a filter is made only where that is
+// next to none (`most_overfull`).
 #pragma once
 
 #include <bloomery/kernels/cuckoo.hpp>
@@ -93,8 +94,8 @@ struct cuckoo_model {
     const double rate = one + -std::expm1(-2.0 * one) / values;
     return rate < 1.0 ? rate : 1.0;
   }
-  // Classes that are expected to hold more keys than their slots: the first term of the Poisson tail, of fingerprint 1 and of
-  // the others.
+  // Classes that are expected to hold more keys than their slots: the first term of the Poisson tail, of fingerprint 1
+  // and of the others.
   [[nodiscard]] double overfull(double keys) const noexcept {
     const double pairs = static_cast<double>(geometry.buckets) / 2.0;
     const double mean = keys / (pairs * fingerprint_values());
@@ -150,8 +151,8 @@ BLOOMERY_API unsigned number_in(std::string_view digits) noexcept;
 
 BLOOMERY_API result<cuckoo_choice> find_cuckoo_layout(std::string_view text) noexcept;
 
-// Whether an insert can have made every slot. A slot of a window without a fingerprint, or of a bucket beside the array, would be
-// another one after a move.
+// Whether an insert can have made every slot. A slot of a window without a fingerprint, or of a bucket beside the
+// array, would be another one after a move.
 template <class Table>
 bool cuckoo_is_possible(const Table& /*table*/) noexcept {
   return true;

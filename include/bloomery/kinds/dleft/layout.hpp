@@ -7,8 +7,8 @@
 //     6                 0.947   0.936    0.913   0.907    0.903   0.902    0.890
 //     12                0.948   0.933    0.916   0.912    0.906   0.906    0.898
 //
-// The first key for the stash comes at 0.92, 0.90, 0.89 and 0.89. A filter is made for 0.88 of its cells, and beyond 2^24 keys
-// for 0.002 less at each doubling.
+// The first key for the stash comes at 0.92, 0.90, 0.89 and 0.89. A filter is made for 0.88 of its cells, and beyond
+// 2^24 keys for 0.002 less at each doubling.
 //
 // FPR. A key seems to be there when its value is that of another one: as many values as a table has buckets, times 2^r.
 #pragma once

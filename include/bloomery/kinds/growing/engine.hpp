@@ -67,12 +67,13 @@ struct growing_engine {
   static kernels::growing_overflow beyond() noexcept { return {spill_holds, send_for_spill}; }
   // How many codes match: at least as many as the key has.
   static std::uint64_t count(const growing_state& state, std::uint64_t digest) noexcept;
-  // False when nothing matches; nothing has changed then. The caller must have inserted the key more often than erased it.
+  // False when nothing matches; nothing has changed then. The caller must have inserted the key more often than erased
+  // it.
   static bool erase(growing_state& state, std::uint64_t digest) noexcept;
   // Gives the key a code of full length for the longest it has. The same rule as for erase.
   static bool rejuvenate(growing_state& state, std::uint64_t digest) noexcept;
-  // False when memory was refused: the filter then holds its own keys and some of the other's. In a set, what is covered
-  // already is left out.
+  // False when memory was refused: the filter then holds its own keys and some of the other's. In a set, what is
+  // covered already is left out.
   static bool merge(growing_state& into, const growing_state& from, bool is_set) noexcept;
   static bool equal(const growing_state& a, const growing_state& b) noexcept;
 

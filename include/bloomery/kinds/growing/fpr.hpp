@@ -1,8 +1,8 @@
 // kinds/growing/fpr.hpp: the false-positive rate of the growing filter, and its size.
 //
 // A code of full length is stored when its key comes; each doubling of the filter halves what new codes cover, so that
-// every generation of keys covers as much as the one before. With c used slots a line when pages split (three quarters),
-// slots of w bits and a first capacity of n0 keys, n = n0 * 2^j * f keys (1 <= f < 2) cover
+// every generation of keys covers as much as the one before. With c used slots a line when pages split (three
+// quarters), slots of w bits and a first capacity of n0 keys, n = n0 * 2^j * f keys (1 <= f < 2) cover
 //
 //     c * (j + 1 + f) / 2^w        for n >= n0, and 2c * (n / n0) / 2^w before,
 //

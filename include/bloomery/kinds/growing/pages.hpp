@@ -2,8 +2,8 @@
 //
 // A page is 64 lines of slots (kernels/growing.hpp) and a 65th line for what only changes need: counts, and the spill.
 // Pages come from slabs of up to 2 MiB. The directory has one level up to 4096 entries, then two: a root of 1024 tables
-// that double one by one, so that no doubling ever copies much. A page of depth d stands in every entry that begins with
-// its d bits; while there are two levels it may stand in several tables.
+// that double one by one, so that no doubling ever copies much. A page of depth d stands in every entry that begins
+// with its d bits; while there are two levels it may stand in several tables.
 //
 // Nothing here knows what a slot means. What can be refused memory reports it and changes nothing that can be queried.
 #pragma once

@@ -1,8 +1,8 @@
 // kinds/ribbon/layout.hpp: how large a ribbon filter is, and what FPR its columns give.
 //
-// The size follows from the number of keys up to the keys that are bumped, which is known when a filter has been built. The
-// plan takes as many as hardly any filter has (most_bumped), so that a filter is no larger than its plan and some tenths
-// of a percent smaller.
+// The size follows from the number of keys up to the keys that are bumped, which is known when a filter has been built.
+// The plan takes as many as hardly any filter has (most_bumped), so that a filter is no larger than its plan and some
+// tenths of a percent smaller.
 #pragma once
 
 #include <array>

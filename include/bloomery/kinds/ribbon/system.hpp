@@ -1,5 +1,5 @@
-// kinds/ribbon/system.hpp: a solved system of ribbon equations in stored bytes: where a look-up finds its parts, and whether a
-// file can be one.
+// kinds/ribbon/system.hpp: a solved system of ribbon equations in stored bytes: where a look-up finds its parts, and
+// whether a file can be one.
 //
 // A filter is one such system (kind ribbon) or several (kind cascade). Each is in words of its own, as ribbon_geometry
 // states, and hashes in a way of its own if it has a salt of its own.

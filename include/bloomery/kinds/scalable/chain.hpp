@@ -1,30 +1,33 @@
-// kinds/scalable/chain.hpp: a chain of filters that grows by a sub-filter when the newest one is full, over any kind of sub-filter.
+// kinds/scalable/chain.hpp: a chain of filters that grows by a sub-filter when the newest one is full, over any kind of
+// sub-filter.
 //
-// A key that no sub-filter may hold goes into the newest sub-filter; what some sub-filter may hold changes nothing. A sub-filter is full when it
-// has taken as many keys as it was made for, its capacity. Then, for a key that no sub-filter may hold, a sub-filter of `growth` times
-// the capacity is made. A rule defines what sub-filters are, and which share of the chain's FPR each gets. Shares add
-// up to at most 1, and the FPR of a chain is at most the sum of its sub-filters' FPRs, so that it keeps its FPR after
-// any growth. Small sub-filters of layout redis deliver more than their share, because their sizes are RedisBloom's:
-// delivered_fpr() reports how much.
+// A key that no sub-filter may hold goes into the newest sub-filter; what some sub-filter may hold changes nothing. A
+// sub-filter is full when it has taken as many keys as it was made for, its capacity. Then, for a key that no
+// sub-filter may hold, a sub-filter of `growth` times the capacity is made. A rule defines what sub-filters are, and
+// which share of the chain's FPR each gets. Shares add up to at most 1, and the FPR of a chain is at most the sum of
+// its sub-filters' FPRs, so that it keeps its FPR after any growth. Small sub-filters of layout redis deliver more than
+// their share, because their sizes are RedisBloom's: delivered_fpr() reports how much.
 //
-//     blocked_sub_filters   sub-filters of kind blocked, layout split64; sub-filter i gets the share 6 / (pi (i + 1))^2. The shares fall
-//                     with the square of the number of sub-filters: a chain that has grown tenfold pays for FPRs of
-//                     1/200, not of 1/2048 as with halving.
-//     redis_sub_filters     sub-filters of kinds/scalable/redis_sub_filter.hpp; sub-filter i gets the share 1 / 2^(i + 1).
+//     blocked_sub_filters   sub-filters of kind blocked, layout split64; sub-filter i gets the share
+//                           6 / (pi (i + 1))^2. The shares fall with the square of the number of sub-filters: a chain
+//                           that has grown tenfold pays for FPRs of 1/200, not of 1/2048 as with halving.
+//     redis_sub_filters     sub-filters of kinds/scalable/redis_sub_filter.hpp; sub-filter i gets the share
+//                           1 / 2^(i + 1).
 //
 // A digest is the same for all sub-filters. A single look-up prefetches the lines of all sub-filters and reads the
 // newest first; a batch queries sub-filter after sub-filter, newest first, for a group of digests whose lines are
 // prefetched, and when many of them have been found continues with the others only.
 //
-// Memory        each sub-filter has memory of its own: growing moves nothing. When it is refused, the chain is as it was.
-// Work          sizing a blocked sub-filter takes milliseconds. With growth 1 and a small first capacity there is a sub-filter for every
-//               few keys, so a small one that needs no more bits than the one before takes its size from that, and a chain
-//               that can grow no further does not try again. Loading refuses a capacity that the bits of a sub-filter cannot
-//               hold at its FPR.
-// Bytes         a table, 32 bytes for each sub-filter: keys, blocks (split64) or bits (redis), hash functions, 0; zeros to a
-//               multiple of 64. Then the sub-filters' bytes, each followed by zeros to a multiple of 64. Capacities and
-//               FPRs follow from the first capacity, the growth factor and the FPR; sizes are not computed again,
-//               because the last digit of a logarithm differs between machines.
+// Memory        each sub-filter has memory of its own: growing moves nothing. When it is refused, the chain is as it
+//               was.
+// Work          sizing a blocked sub-filter takes milliseconds. With growth 1 and a small first capacity there is a
+//               sub-filter for every few keys, so a small one that needs no more bits than the one before takes its
+//               size from that, and a chain that can grow no further does not try again. Loading refuses a capacity
+//               that the bits of a sub-filter cannot hold at its FPR.
+// Bytes         a table, 32 bytes for each sub-filter: keys, blocks (split64) or bits (redis), hash functions, 0; zeros
+//               to a multiple of 64. Then the sub-filters' bytes, each followed by zeros to a multiple of 64.
+//               Capacities and FPRs follow from the first capacity, the growth factor and the FPR; sizes are not
+//               computed again, because the last digit of a logarithm differs between machines.
 #pragma once
 
 #include <bit>
@@ -165,8 +168,8 @@ class chain {
 
  private:
   static constexpr std::size_t group = 1024;
-  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a sub-filter takes
-  // enough keys for its sizing not to matter.
+  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a sub-filter
+  // takes enough keys for its sizing not to matter.
   static constexpr std::uint64_t small_sub_filter_bytes = 8 * cache_line_bytes;
   using group_mask = std::array<std::uint64_t, mask_words(group)>;
 
@@ -298,7 +301,8 @@ void chain<Rule>::ask(std::span<const digest> digests, std::size_t end, std::uin
   }
 }
 
-// Until the newest sub-filter is full for a digest that no sub-filter may hold. The sub-filters before it do not change meanwhile.
+// Until the newest sub-filter is full for a digest that no sub-filter may hold. The sub-filters before it do not change
+// meanwhile.
 template <class Rule>
 batch_outcome chain<Rule>::insert_group(std::span<const digest> digests) noexcept {
   std::array<digest, group> left;

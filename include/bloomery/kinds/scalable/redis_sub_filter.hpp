@@ -1,4 +1,5 @@
-// kinds/scalable/redis_sub_filter.hpp: one sub-filter of RedisBloom's chain, to the bit: a classic filter with its sizing and its probe rule.
+// kinds/scalable/redis_sub_filter.hpp: one sub-filter of RedisBloom's chain, to the bit: a classic filter with its
+// sizing and its probe rule.
 //
 // For layout `redis` of kind scalable; kinds/scalable/chain.hpp defines what a sub-filter is.
 //

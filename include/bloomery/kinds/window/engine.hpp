@@ -1,8 +1,8 @@
-// kinds/window/engine.hpp: the lines of a window filter and its schedule together: what kind window does without its sizes, its
-// file and its clock. Every call that depends on the time takes it as an argument.
+// kinds/window/engine.hpp: the lines of a window filter and its schedule together: what kind window does without its
+// sizes, its file and its clock. Every call that depends on the time takes it as an argument.
 //
-// Stamps are numbers modulo `modulus`: one that was left alone for a whole round would look young again, and its keys come
-// back. Inserts renew the stamps of all lines in turn, one line now and then, so that none gets that old.
+// Stamps are numbers modulo `modulus`: one that was left alone for a whole round would look young again, and its keys
+// come back. Inserts renew the stamps of all lines in turn, one line now and then, so that none gets that old.
 #pragma once
 
 #include <algorithm>

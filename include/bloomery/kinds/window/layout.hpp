@@ -13,7 +13,8 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-// Layout stamped has one slot; layout rotating has one slot for each generation kept, and one for the one that is filled.
+// Layout stamped has one slot; layout rotating has one slot for each generation kept, and one for the one that is
+// filled.
 struct BLOOMERY_API window_layout {
   static constexpr unsigned usual_generations = 3;
   static constexpr unsigned min_generations = 2;

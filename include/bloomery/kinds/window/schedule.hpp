@@ -1,13 +1,14 @@
 // kinds/window/schedule.hpp: when the generations of a window filter end, by number of keys and by time.
 //
-// A generation ends when it has counted `generation_keys` keys and another comes, and, where `tick_ns` is not 0, so long after
-// it began. The second happens by itself: `at(now)` returns what the generation is by then, and reads nothing that has
-// to be done. Time that passes while nobody inserts is made up for by the next insert, at most `all` generations at once: by
-// then every key is forgotten. A clock that goes back, before the start of the generation, stands still until it has caught up.
+// A generation ends when it has counted `generation_keys` keys and another comes, and, where `tick_ns` is not 0, so
+// long after it began. The second happens by itself: `at(now)` returns what the generation is by then, and reads
+// nothing that has to be done. Time that passes while nobody inserts is made up for by the next insert, at most `all`
+// generations at once: by then every key is forgotten. A clock that goes back, before the start of the generation,
+// stands still until it has caught up.
 //
 // A record of the generations before is after the filter's lines (window_record): when each began and how many keys it
-// counted, little-endian, generation G in place G mod 15; that of the current one is zero. Then the line whose stamp is renewed
-// next, and how many inserts before that.
+// counted, little-endian, generation G in place G mod 15; that of the current one is zero. Then the line whose stamp is
+// renewed next, and how many inserts before that.
 #pragma once
 
 #include <bloomery/core/bytes.hpp>
