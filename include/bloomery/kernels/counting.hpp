@@ -1,11 +1,14 @@
-// kernels/counting.hpp: arrays of 4-bit counters: sixteen to a word, the probes of a key, and the batch loops over them.
+// kernels/counting.hpp: arrays of 4-bit counters: sixteen to a word, the probes of a key, and the batch loops over
+// them.
 //
 // Counter i is bits 4 (i mod 16) to 4 (i mod 16) + 3 of little-endian word i / 16. It counts to 15 and stays there: 15
 // means "15 or more", and what is taken away from it later cannot be known any more (`add_one`, `take_one`).
 //
-// spread_probes  x_0 = digest, x_(i+1) = x_i * A mod 2^64, probe i is counter floor(x_i * m / 2^64): those of the classic
-//                filter (kernels/bloom.hpp), so that the counters that are not 0 are the bits of a `bloom` of m bits.
-// line_probes    a line of 8 words, 128 counters. Line, x and r come from the digest as in split64 (kernels/blocked.hpp):
+// spread_probes  x_0 = digest, x_(i+1) = x_i * A mod 2^64, probe i is counter floor(x_i * m / 2^64): those of the
+//                classic filter (kernels/bloom.hpp), so that the counters that are not 0 are the bits of a `bloom` of m
+//                bits.
+// line_probes    a line of 8 words, 128 counters. Line, x and r come from the digest as in split64
+//                (kernels/blocked.hpp):
 //                line = floor(d * lines / 2^64), y = d * in_block_multiplier mod 2^64, x = y >> 32, r = (y >> 29) & 7.
 //                Probe i goes to word (r + i) mod 8 and there to counter (x * salt[j] mod 2^32) >> 28, with j the word
 //                for i < 8, and the word + 8 beyond.
