@@ -117,7 +117,7 @@ BLOOMERY_BODY result<blocked> blocked::fold(std::uint64_t factor) const noexcept
   auto store = bit_store::make(folded.blocks_ * words_a_block(), "the folded filter", store_.hooks());
   if (!store) return fail(store.error());
   folded.store_ = std::move(*store);
-  // The promise stays, so the capacity shrinks to what the blocks left can keep it for.
+  // The target FPR stays, so the capacity shrinks to what the blocks left can keep it for.
   const auto room = sizing::keys_for(model(), {.fpr = fpr_, .hashes = hashes_}, folded.bits());
   folded.capacity_ = room ? *room : 0;
   fold_into(factor, folded.store_.data());

@@ -66,7 +66,7 @@ BLOOMERY_BODY result<bloom> bloom::fold(std::uint64_t factor) const noexcept {
   auto store = bit_store::make(bloom_model::memory_bytes(folded.bits_) / 8, "the folded filter", store_.hooks());
   if (!store) return fail(store.error());
   folded.store_ = std::move(*store);
-  // The promise stays, so the capacity shrinks to what m / f bits can keep it for.
+  // The target FPR stays, so the capacity shrinks to what m / f bits can keep it for.
   const auto room = sizing::keys_for(bloom_model{}, {.fpr = fpr_, .hashes = hashes_}, folded.bits_);
   folded.capacity_ = room ? *room : 0;
   for (std::uint64_t i = 0; i < store_.words(); ++i) {

@@ -21,7 +21,7 @@ BLOOMERY_BODY result<cascade> cascade::build(const filter_params& params, std::s
                                          params.memory);
   if (!made) return fail(made.error());
   filter.geometry_ = made->geometry;
-  // One that answers no to everything keeps any promise; 1/2 is that of a table alone.
+  // One that answers no to everything keeps any target FPR; 1/2 is that of a table alone.
   const double rate = made->geometry.fpr();
   filter.fpr_ = params.fpr ? *params.fpr : (rate > 0 ? rate : 0.5);
   filter.set(filter.shape(), bit_store::adopt(std::move(made->payload)));

@@ -81,7 +81,7 @@ BLOOMERY_BODY result<counting> counting::fold(std::uint64_t factor) const noexce
   auto store = bit_store::make(counting_model::memory_bytes(folded.bits()) / 8, "the folded filter", store_.hooks());
   if (!store) return fail(store.error());
   folded.store_ = std::move(*store);
-  // The promise stays, so the capacity shrinks to what the counters left can keep it for.
+  // The target FPR stays, so the capacity shrinks to what the counters left can keep it for.
   const auto room = sizing::keys_for(model(), {.fpr = fpr_, .hashes = hashes_}, folded.bits());
   folded.capacity_ = room ? *room : 0;
   std::uint64_t* to = folded.store_.data();

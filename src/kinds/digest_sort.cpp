@@ -11,7 +11,8 @@ BLOOMERY_BODY void insertion_sort(std::uint64_t* digests, std::size_t count) noe
   }
 }
 
-// Sorts up to radix_small digests that differ in their lowest `bits` bits only: into buckets of about 3 in a copy, and back.
+// Sorts up to radix_small digests that differ in their lowest `bits` bits only: into buckets of about 3 in a copy, and
+// back.
 BLOOMERY_BODY void sort_few_digests(std::uint64_t* digests, std::size_t count, unsigned bits) noexcept {
   constexpr unsigned most_width = radix_small_bits - 1;
   const unsigned width = std::min(bits, std::max(static_cast<unsigned>(std::bit_width(count)), 3U) - 2U);

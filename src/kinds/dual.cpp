@@ -49,7 +49,7 @@ BLOOMERY_BODY insert_result dual::insert(std::uint64_t digest) noexcept {
 
 BLOOMERY_BODY bool dual::erase(std::uint64_t digest) noexcept {
   if (!may_contain(digest)) return false;
-  // What lies in the list has its removal still.
+  // What is in the list has its removal still.
   if (has_returned(digest) && list_.erase(digest)) {
     --returned_;
   } else {
@@ -59,7 +59,7 @@ BLOOMERY_BODY bool dual::erase(std::uint64_t digest) noexcept {
   return true;
 }
 
-// Runs of digests that the removal filter does not have go into the add filter at once, in their order.
+// Runs of digests that the removal filter does not have go into the add filter together, in their order.
 BLOOMERY_BODY batch_outcome dual::insert_until_full(std::span<const std::uint64_t> digests) noexcept {
   constexpr std::size_t group = 1024;
   std::array<std::uint64_t, mask_words(group)> removed{};
@@ -86,7 +86,7 @@ BLOOMERY_BODY batch_outcome dual::insert_until_full(std::span<const std::uint64_
   return all;
 }
 
-// The removal filter is asked for those digests only that the add filter has.
+// The removal filter is queried only for the digests that the add filter has.
 BLOOMERY_BODY void dual::may_contain_batch(std::span<const std::uint64_t> digests,
                                            std::span<std::uint64_t> mask) const noexcept {
   constexpr std::size_t group = 1024;
@@ -163,7 +163,7 @@ BLOOMERY_BODY result<dual> dual::fold(std::uint64_t factor) const noexcept {
   const dual_model model{share_};
   stored_shape small = shape();
   small.field[0] /= factor;
-  // The promise stays, so the capacity shrinks to what the blocks left can keep it for.
+  // The target FPR stays, so the capacity shrinks to what the blocks left can keep it for.
   const auto room =
       sizing::keys_for(model, {.fpr = target_fpr(), .hashes = adds_.hashes()}, model.bits(small.field[0]));
   small.capacity_keys = room ? *room : 0;
@@ -244,8 +244,8 @@ BLOOMERY_BODY result<dual> dual::over(const stored_shape& shape, bit_store store
   return filter;
 }
 
-// What is not asked because its count is 0 has to be empty, so that it is not found there later. Each removal that was counted
-// set a bit, so that the count cannot overflow to 0 either.
+// What is not looked up because its count is 0 has to be empty, so that it is not found there later. Each removal that
+// was counted set a bit, so that the count cannot overflow to 0 either.
 BLOOMERY_BODY result<void> dual::check_counts() const noexcept {
   const auto [bits, count] = std::pair(removals_.set_bits(), removals_.keys().keys);
   if (count > bits || (count == 0 && bits != 0)) return fail(errc::bad_field, "removals", {count});

@@ -2,7 +2,8 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-// A rate with a size is a rate, and the size a limit that is looked at afterwards; else the keys say what the size means.
+// With an FPR and a size, the FPR decides and the size is a limit that is checked afterwards; else the keys decide what
+// the size means.
 BLOOMERY_BODY result<sizing::ribbon_request> ribbon::request_for(const filter_params& params,
                                                                  std::uint64_t keys) noexcept {
   size_request sizes = params.sizes();

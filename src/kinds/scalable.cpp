@@ -15,7 +15,7 @@ BLOOMERY_BODY result<chain_mode> find_chain_mode(std::string_view name) noexcept
   return fail(errc::unsupported, "kind scalable has the modes scaling and fixed");
 }
 
-// As far as the bits of a digest serve for the rate: see sizing::hash_bits_needed.
+// As far as the bits of a digest serve for the FPR: see sizing::hash_bits_needed.
 BLOOMERY_BODY std::uint64_t chain_grows_to(chain_layout layout, double fpr) noexcept {
   if (layout == chain_layout::redis) return max_keys;
   const double most = std::ldexp(fpr, 57);

@@ -1,7 +1,7 @@
 // kernels/blocked.hpp: the bits of the blocked layouts, and the batch loops over them. Raw words in, masks out.
 //
-// The scalar functions here define the bits; those of the instruction sets (blocked_avx2.hpp and so on) give the same. d is
-// the digest.
+// The scalar functions here define the bits; those of the instruction sets (blocked_avx2.hpp and so on) give the same.
+// d is the digest.
 //
 // split32  block of 8 x 32 bits = 32 bytes, k = 8. block = ((d >> 32) * blocks) >> 32; lane i gets bit
 //          (low half of d * salt[i] mod 2^32) >> 27. With d = XXH64, seed 0, this is Parquet's filter to the bit.
@@ -116,10 +116,11 @@ bool blocked_insert(std::uint64_t* words, const blocked_view& view, std::uint64_
   return missing != 0;
 }
 
-// So many keys are prepared together: hashed, their blocks computed and the lines sent for, while the same number before
-// them is asked. One word of the mask is one such group. Enough to cover memory latency at two ns a key and more.
+// So many keys are prepared together: hashed, their blocks computed and the lines prefetched, while the same number
+// before them is looked up. One word of the mask is one such group. Enough to cover memory latency at two ns a key and
+// more.
 inline constexpr std::size_t blocked_group = 64;
-// A filter beyond this size is asked from main memory.
+// A filter beyond this size is read from main memory.
 inline constexpr std::uint64_t blocked_far_bytes = std::uint64_t{64} << 20U;
 
 // The keys between prefetch and probe: their block, and what their bits come from.

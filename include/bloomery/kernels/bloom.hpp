@@ -1,13 +1,13 @@
 // kernels/bloom.hpp: the batch loops of the classic Bloom filter.
 //
-// A look-up goes in waves over a group of keys. A wave sends for the lines of the next probes of every key that is left,
-// then tests them and keeps the keys whose bits are set (by arithmetic, not by a branch that would be guessed wrong every
-// other time). The first waves take two probes, and what is left after them is likely present and takes the rest. So
-// absent keys cost little more than the two lines that they need on average and present ones all k, and nobody knows
-// beforehand which they are. A filter in the caches does without sending, because the processor overlaps the loads by
-// itself, and without lists of what is stored and read again between waves, which would cost more than the loads.
-// An insert needs all its lines: they are sent for some keys ahead, and keys are inserted in their order, so that what
-// counts as new is the same as one by one.
+// A look-up goes in waves over a group of keys. A wave prefetches the lines of the next probes of every key that is
+// left, then tests them and keeps the keys whose bits are set (by arithmetic, not by a branch that would be guessed
+// wrong every other time). The first waves take two probes, and what is left after them is likely present and takes the
+// rest. So absent keys cost little more than the two lines that they need on average and present ones all k, and nobody
+// knows beforehand which they are. A filter in the caches does without prefetching, because the processor overlaps the
+// loads by itself, and without lists of what is stored and read again between waves, which would cost more than the
+// loads. An insert needs all its lines: they are prefetched some keys ahead, and keys are inserted in their order, so
+// that what counts as new is the same as one by one.
 //
 // There is no vector code: the positions need 64 x 64 -> 128-bit products, which the integer units make in one
 // instruction and vectors in a dozen.
@@ -61,7 +61,7 @@ struct bloom_keys {
     if constexpr (sizeof(Digest) == sizeof(std::uint64_t)) return 0;
     return bloom_step::add(digests[key]);
   }
-  // Sends for the lines of the next probes of the n-th key that is left.
+  // Prefetches the lines of the next probes of the n-th key that is left.
   template <class View>
   void prefetch(const View view, std::size_t n, unsigned probes) const noexcept {
     const std::uint64_t add = add_of(left[n]);
@@ -73,7 +73,7 @@ struct bloom_keys {
   }
 
   // Tests the next probes of the keys that are left; those whose bits are all set move to the front and stay. Lines
-  // are sent for `ahead` keys ahead.
+  // are prefetched `ahead` keys ahead.
   template <class View>
   void test(const View view, unsigned probes, std::size_t ahead) noexcept {
     for (std::size_t n = 0; n < ahead && n < count; ++n) prefetch(view, n, probes);
@@ -142,7 +142,7 @@ std::uint64_t bloom_all_set(const View& view, std::uint64_t x, std::uint64_t add
 inline constexpr unsigned bloom_first_probes = 2;
 
 // The probes after the first ones, of up to 64 keys: a bit for each key that passes them. A number of probes that the
-// compiler knows is worth a sixth.
+// compiler knows saves a sixth.
 template <unsigned Probes, class Digest, class View>
 std::uint64_t bloom_ask_rest(const View view, const Digest* digests, const std::uint8_t* left, std::size_t count,
                              unsigned probes) noexcept {
@@ -193,7 +193,7 @@ void bloom_ask_near(const View view, std::size_t count, const Next& next, std::u
   }
 }
 
-// `next` gives digests as stream_kind says. A view is a bloom_view, or what has its members: other cells than bits.
+// `next` gives digests as stream_kind states. A view is a bloom_view, or what has its members: other cells than bits.
 template <class Digest, class View, class Next>
 void bloom_contains_batch(const View& view, std::size_t count, const Next& next, std::uint64_t* mask) noexcept {
   if (view.size_bytes() <= near_bytes) return bloom_ask_near<Digest>(view, count, next, mask);

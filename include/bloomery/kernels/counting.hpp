@@ -1,11 +1,14 @@
-// kernels/counting.hpp: arrays of 4-bit counters: sixteen to a word, the probes of a key, and the batch loops over them.
+// kernels/counting.hpp: arrays of 4-bit counters: sixteen to a word, the probes of a key, and the batch loops over
+// them.
 //
 // Counter i is bits 4 (i mod 16) to 4 (i mod 16) + 3 of little-endian word i / 16. It counts to 15 and stays there: 15
 // means "15 or more", and what is taken away from it later cannot be known any more (`add_one`, `take_one`).
 //
-// spread_probes  x_0 = digest, x_(i+1) = x_i * A mod 2^64, probe i is counter floor(x_i * m / 2^64): those of the classic
-//                filter (kernels/bloom.hpp), so that the counters that are not 0 are the bits of a `bloom` of m bits.
-// line_probes    a line of 8 words, 128 counters. Line, x and r come from the digest as in split64 (kernels/blocked.hpp):
+// spread_probes  x_0 = digest, x_(i+1) = x_i * A mod 2^64, probe i is counter floor(x_i * m / 2^64): those of the
+//                classic filter (kernels/bloom.hpp), so that the counters that are not 0 are the bits of a `bloom` of m
+//                bits.
+// line_probes    a line of 8 words, 128 counters. Line, x and r come from the digest as in split64
+//                (kernels/blocked.hpp):
 //                line = floor(d * lines / 2^64), y = d * in_block_multiplier mod 2^64, x = y >> 32, r = (y >> 29) & 7.
 //                Probe i goes to word (r + i) mod 8 and there to counter (x * salt[j] mod 2^32) >> 28, with j the word
 //                for i < 8, and the word + 8 beyond.
@@ -64,7 +67,7 @@ inline std::uint64_t add_one_atomic(std::uint64_t* words, std::uint64_t counter)
   }
 }
 
-// A word's counters all at once, in any byte order.
+// All counters of a word together, in any byte order.
 inline constexpr std::uint64_t every_counter = 0x1111111111111111ULL;
 inline unsigned counters_used(std::uint64_t word) noexcept {
   return static_cast<unsigned>(std::popcount((word | word >> 1U | word >> 2U | word >> 3U) & every_counter));
@@ -197,7 +200,7 @@ erased counting_erase(std::uint64_t* words, const counting_view& view, std::uint
   for (unsigned i = 0; i < view.hashes; ++i) {
     const std::uint64_t counter = probe.next();
     if (counter_at(words, counter) == 0) {
-      // It probes this counter more often than the counter says: it was never inserted. Put back what was taken.
+      // It probes this counter more often than the counter's value: it was never inserted. Put back what was taken.
       Probes back(digest, view.size);
       for (unsigned taken = 0; taken < i; ++taken) add_one(words, back.next());
       return erased::nothing;
@@ -220,7 +223,7 @@ struct spread_view {
   void prefetch(std::uint64_t counter) const noexcept { __builtin_prefetch(words + counter / counters_a_word); }
 };
 
-// Calls f(index, digest) for every digest, in their order, some keys after the line of each was sent for.
+// Calls f(index, digest) for every digest, in their order, some keys after the line of each was prefetched.
 template <class F>
 void for_each_line(const counting_view& view, std::size_t count, const digest_feed& next, F&& f) noexcept {
   constexpr std::size_t group = 64;

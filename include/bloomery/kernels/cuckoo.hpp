@@ -1,25 +1,27 @@
 // kernels/cuckoo.hpp: slots of fingerprints in buckets, and the moves between them.
 //
-// A key has a fingerprint, never 0, and two buckets, each of which follows from the other one and the fingerprint alone:
+// A key has a fingerprint, never 0, and two buckets, each of which follows from the other one and the fingerprint
+// alone:
 //
 //     first = (digest x buckets) / 2^64        fingerprint = the digest's lowest bits, 1 for 0
 //     other = (s - bucket) mod buckets, where s = (fingerprint^2 * multiplier mod 2^64 x buckets) / 2^64, made odd
 //
-// so that a stored fingerprint can be moved without its key. Any even number of buckets will do; one of the two buckets is even
-// and one odd, so they are never the same. A slot that is 0 is empty.
-// The slots of a bucket are lanes of one word, which is loaded from any byte and compared with the fingerprint in all lanes
-// at once. The forms:
+// so that a stored fingerprint can be moved without its key. Any even number of buckets will do; one of the two buckets
+// is even and one odd, so they are never the same. A slot that is 0 is empty.
+// The slots of a bucket are lanes of one word, which is loaded from any byte and compared with the fingerprint in all
+// lanes at once. The forms:
 //
 //     slots    buckets of 2 or 4 slots, one after the other
-//     window   a bucket is two slots that begin at any slot, and shares them with its neighbours. A slot's lowest bit says
-//              which of a bucket's two slots it is, so that it is known whose it is; it counts as part of the comparison,
-//              and costs no rate. Two such buckets hold as much as two of 3.5 slots, and a look-up compares with four.
-//     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits for
-//              16: one bit less a slot, and some decoding.
+//     window   a bucket is two slots that begin at any slot, and shares them with its neighbours. A slot's lowest bit
+//              states which of a bucket's two slots it is, so that it is known whose it is; it counts as part of the
+//              comparison, and does not raise the FPR. Two such buckets hold as much as two of 3.5 slots, and a look-up
+//              compares with four.
+//     sorted   buckets of 4 slots whose lowest 4 bits are sorted and stored together as one of 3876 numbers, in 12 bits
+//              for 16: one bit less a slot, and some decoding.
 //     redis    RedisBloom's: see kernels/cuckoo/redis.hpp
 //
-// An insert that finds both buckets full searches for the shortest chain of moves, breadth first, before anything moves:
-// it is made whole or not at all. Everything is safe for any bytes: a damaged slot is at worst a wrong answer.
+// An insert that finds both buckets full searches for the shortest chain of moves, breadth first, before anything
+// moves: it is made whole or not at all. Everything is safe for any bytes: a damaged slot is at worst a wrong answer.
 #pragma once
 
 #include <array>
@@ -65,7 +67,7 @@ struct cuckoo_geometry {
   [[nodiscard]] constexpr std::uint64_t fingerprints() const noexcept {
     return (std::uint64_t{1} << (form == cuckoo_form::window ? slot_bits - 1 : slot_bits)) - 1;
   }
-  // Whether every bucket lies within 8 bytes, from the byte in which it begins, and its lanes in a word.
+  // Whether every bucket is within 8 bytes, from the byte in which it begins, and its lanes in a word.
   [[nodiscard]] constexpr bool is_narrow() const noexcept {
     const auto step = static_cast<unsigned>(stride() % 8);
     const unsigned most_shift = step == 0 ? 0 : step % 2 != 0 ? 7 : step == 4 ? 4 : 6;
@@ -85,7 +87,7 @@ struct cuckoo_key {
   std::uint64_t fingerprint;
 };
 
-// The slots in which the key may lie: those of two buckets, which may be one (redis) or share a slot (window).
+// The slots in which the key may be: those of two buckets, which may be one (redis) or share a slot (window).
 inline unsigned cuckoo_places(const cuckoo_geometry& geometry, const cuckoo_key& key) noexcept {
   if (geometry.form == cuckoo_form::redis && key.first == key.other) return geometry.slots;
   const bool neighbours = key.first + 1 == key.other || key.other + 1 == key.first;
@@ -93,7 +95,8 @@ inline unsigned cuckoo_places(const cuckoo_geometry& geometry, const cuckoo_key&
 }
 
 inline std::uint64_t cuckoo_other(std::uint64_t bucket, std::uint64_t fingerprint, std::uint64_t buckets) noexcept {
-  // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few buckets.
+  // Of the fingerprint itself a product would be even steps, and most chains of moves would lead to the same few
+  // buckets.
   const std::uint64_t sum = fast_range(fingerprint * fingerprint * cuckoo_multiplier, buckets) | 1U;
   const std::uint64_t difference = sum - bucket;
   return sum < bucket ? difference + buckets : difference;
@@ -105,8 +108,8 @@ inline cuckoo_key cuckoo_key_of(std::uint64_t digest, std::uint64_t buckets, std
   return {first, cuckoo_other(first, fingerprint, buckets), fingerprint};
 }
 
-// The geometry with what loops need of it. `Word` is 64 bits wide where the geometry is narrow, else 128; `Whole` says that
-// every bucket begins with a byte, which saves some instructions.
+// The geometry with what loops need of it. `Word` is 64 bits wide where the geometry is narrow, else 128; `Whole`
+// states that every bucket begins with a byte, which saves some instructions.
 template <class Word, cuckoo_form Form, bool Whole = false>
 struct cuckoo_table {
   const std::byte* bytes;
@@ -264,25 +267,25 @@ struct cuckoo_editor : cuckoo_table<Word, Form, Whole> {
   }
 };
 
-// The search for room: buckets to look into, each reached by moving one slot's content out of another.
+// The search for space: buckets to look into, each reached by moving one slot's content out of another.
 struct cuckoo_search {
   struct step {
     std::uint64_t bucket;
     std::uint32_t slot;    // what moves here from the bucket before
     std::uint16_t before;  // that step's index, or none
-    std::uint8_t lane;     // where it lies there
-    std::uint8_t skip;     // a lane here that the search has been to: where it lies, seen from here; or no lane
+    std::uint8_t lane;     // where it is there
+    std::uint8_t skip;     // a lane here that the search has been to: where it is, seen from here; or no lane
   };
-  // Most searches look into a few buckets. A search that fails looks into all of these, which takes some tens of microseconds;
-  // four times as many would fill the slots by half a percent more.
+  // Most searches look into a few buckets. A search that fails looks into all of these, which takes some tens of
+  // microseconds; four times as many would fill the slots by half a percent more.
   static constexpr std::size_t most_steps = 4096;
   static constexpr std::uint16_t none = 0xffff;
   static constexpr std::uint8_t no_lane = 0xff;
   std::array<step, most_steps> steps;
 
-  // Makes all moves of the chain that ends in the free lane of steps[at], from there on, and puts the fingerprint where the
-  // chain begins. A shortest chain passes no bucket twice, so that the lanes are those that the search saw, also where a write
-  // sorts them.
+  // Makes all moves of the chain that ends in the free lane of steps[at], from there on, and puts the fingerprint where
+  // the chain begins. A shortest chain passes no bucket twice, so that the lanes are those that the search saw, also
+  // where a write sorts them.
   template <class Editor>
   void apply(const Editor& table, std::size_t at, unsigned lane, std::uint64_t fingerprint) const noexcept {
     for (; steps[at].before != none; at = steps[at].before) {
@@ -292,7 +295,7 @@ struct cuckoo_search {
     table.write(steps[at].bucket, lane, table.slot_of(fingerprint, lane));
   }
 
-  // Where the content of a bucket's lanes can go: how many steps, with their memory sent for.
+  // Where the content of a bucket's lanes can go: how many steps, with their memory prefetched.
   template <class Editor>
   std::size_t next_steps(const Editor& table, std::size_t at, std::array<step, 8>& next) const noexcept {
     const std::uint64_t bucket = steps[at].bucket;
@@ -374,8 +377,8 @@ unsigned cuckoo_erase(const Editor& table, const cuckoo_key& key) noexcept {
 
 enum class cuckoo_access : std::uint8_t { read, write };
 
-// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has been
-// sent for. `use` returns false to end.
+// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has
+// been prefetched. `use` returns false to end.
 template <cuckoo_access Access, class Table, class Use>
 void cuckoo_groups(const Table& table, std::size_t count, const digest_feed& next, Use&& use) noexcept {
   constexpr std::size_t group = 64;

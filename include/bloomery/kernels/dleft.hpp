@@ -7,20 +7,21 @@
 //     bucket t  = (start + shift t) mod buckets,  where m = mix64(remainder + golden),  shift t = (m * multiplier t mod
 //                 2^64 x buckets) / 2^64,  multiplier 1 = 1
 //
-// For one remainder that is a shift, so that bucket and remainder in any table say what the value is: two values never meet
-// in a cell, whichever of their buckets they lie in, and taking one out cannot hit another. (The paper permutes the whole
-// value for each table, which does the same for numbers of buckets that are powers of two.)
+// For one remainder that is a shift, so that bucket and remainder in any table determine what the value is: two values
+// never meet in a cell, whichever of their buckets they are in, and taking one out cannot hit another. (The paper
+// permutes the whole value for each table, which does the same for numbers of buckets that are powers of two.)
 //
-// A bucket has 8 cells and is r + 2 bytes long; bit i of each byte is cell i's. Byte 0 and 1 hold the low and high bit of the
-// counters, byte 2 + j bit j of the remainders. So one comparison of words compares all cells of a bucket, at any r. A cell
-// whose counter is 0 is empty, and then its other bits are 0.
+// A bucket has 8 cells and is r + 2 bytes long; bit i of each byte is cell i's. Byte 0 and 1 hold the low and high bit
+// of the counters, byte 2 + j bit j of the remainders. So one comparison of words compares all cells of a bucket, at
+// any r. A cell whose counter is 0 is empty, and then its other bits are 0.
 //
 // The first line of the payload is the stash: the values, plus 1, that found their four buckets full, an entry for each
 // occurrence, from the front. The payload ends with zeros, such that words can be read from every bucket.
 //
-// An insert adds 1 to the counter of a cell that holds the value, if there is one below 3. Else it takes the lowest empty cell of
-// the bucket with the fewest cells in use, the leftmost of several; else an entry of the stash. Nothing is ever moved but from the
-// stash into a bucket that an erase made room in. Everything but the stash is safe for any bytes; its entries must be values.
+// An insert adds 1 to the counter of a cell that holds the value, if there is one below 3. Else it takes the lowest
+// empty cell of the bucket with the fewest cells in use, the leftmost of several; else an entry of the stash. Nothing
+// is ever moved but from the stash into a bucket that an erase made space in. Everything but the stash is safe for any
+// bytes; its entries must be values.
 #pragma once
 
 #include <array>
@@ -94,14 +95,14 @@ constexpr unsigned dleft_bits(unsigned byte) noexcept {
   return static_cast<unsigned>(((byte * 0x0002000400080010ULL & 0x1111111111111111ULL) * 0x1111111111111111ULL) >> 60U);
 }
 
-// What a bucket says of a remainder: a bit for each cell.
+// What a bucket holds of a remainder: a bit for each cell.
 struct dleft_found {
   unsigned match = 0;  // holds it
   unsigned low = 0;    // the low bits of the counters
   unsigned high = 0;
 
   [[nodiscard]] unsigned used() const noexcept { return low | high; }
-  // Matching cells whose counter has an end to go.
+  // Matching cells whose counter is below its maximum.
   [[nodiscard]] unsigned open() const noexcept { return match & ~(low & high); }
   [[nodiscard]] unsigned occurrences() const noexcept {
     return match == 0 ? 0 : dleft_bits(match & low) + 2 * dleft_bits(match & high);
@@ -247,7 +248,7 @@ struct dleft_editor : dleft_table<Words> {
     store_le(to + 8 * i, this->entry(this->stashed));
     store_le(to + 8 * this->stashed, std::uint64_t{0});
   }
-  // Values of the stash whose buckets have room now.
+  // Values of the stash whose buckets have space now.
   void bring_home() noexcept {
     for (std::uint64_t i = 0; i < this->stashed;) {
       const dleft_key key = dleft_key_of(this->geometry, this->entry(i) - 1);
@@ -306,8 +307,8 @@ unsigned dleft_erase(dleft_editor<Words>& table, const dleft_key& key) noexcept 
   return there;
 }
 
-// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has been
-// sent for. `use` returns false to end.
+// Calls use(first, keys) for the keys of all digests, in groups of 64, each group when the memory of the next one has
+// been prefetched. `use` returns false to end.
 template <class Table, class Use>
 void dleft_groups(const Table& table, std::size_t count, const digest_feed& next, Use&& use) noexcept {
   constexpr std::size_t group = 64;
@@ -342,7 +343,7 @@ void dleft_contains_batch(const dleft_table<Words>& given, std::size_t count, co
   });
 }
 
-// In their order, so that they lie where they would lie one by one.
+// In their order, so that they are where they would be if inserted one by one.
 template <unsigned Words>
 batch_outcome dleft_insert_many(dleft_editor<Words>& table, dleft_copies copies, std::size_t count,
                                 const digest_feed& next) noexcept {
@@ -359,7 +360,8 @@ batch_outcome dleft_insert_many(dleft_editor<Words>& table, dleft_copies copies,
   return done;
 }
 
-// Calls f(value, counter) for every cell in use, and (value, 1) for the stash; until f returns false, which it then does too.
+// Calls f(value, counter) for every cell in use, and (value, 1) for the stash; until f returns false, which it then
+// does too.
 template <unsigned Words, class F>
 bool dleft_each(const dleft_table<Words>& table, F&& f) noexcept {
   const dleft_geometry& g = table.geometry;

@@ -1,18 +1,19 @@
-// kernels/fuse.hpp: the cells of the binary fuse filter: which ones a digest has, and look-ups in batches. Bytes in, masks
-// out.
+// kernels/fuse.hpp: the cells of the binary fuse filter: which ones a digest has, and look-ups in batches. Bytes in,
+// masks out.
 //
-// The scalar code here defines the cells. Cells lie in segments of 2^b, segments in shards; a key has one cell in each of 3 or
-// 4 segments that follow each other, and is there when these cells, all xored, are its fingerprint.
+// The scalar code here defines the cells. Cells are in segments of 2^b, segments in shards; a key has one cell in each
+// of 3 or 4 segments that follow each other, and is there when these cells, all xored, are its fingerprint.
 //
 //     x     = (digest ^ seed) * 0x9e3779b97f4a7c15 mod 2^64
 //     shard = the upper shard_bits bits of x; r = the 32 bits below them
-//     first = shard * cells of a shard + floor(r * S * 2^b / 2^32)     S: segments that a first cell may lie in
+//     first = shard * cells of a shard + floor(r * S * 2^b / 2^32)     S: segments that a first cell may be in
 //     y     = (x ^ (x >> 32)) * 0xd1342543de82ef95 mod 2^64
 //     cell i = (first + i * 2^b) ^ (bits 64 - i * b and up of y, b of them)     i = 1, 2 (3)
 //     fingerprint = the lowest 8, 16 or 32 bits of y
 //
-// A shard has S + 2 (S + 3) segments. x ascends with the first cell, so that keys sorted by x lie where their cells lie: that is
-// what makes building fast. Another seed is another x of every digest. Cells of more than a byte are little-endian.
+// A shard has S + 2 (S + 3) segments. x ascends with the first cell, so that keys sorted by x are where their cells
+// are: that is what makes building fast. Another seed is another x of every digest. Cells of more than a byte are
+// little-endian.
 #pragma once
 
 #include <array>
@@ -42,7 +43,7 @@ constexpr std::uint64_t fuse_digest_of(std::uint64_t x, std::uint64_t seed) noex
 
 struct fuse_geometry {
   std::uint64_t seed = 0;
-  std::uint64_t segments = 1;  // of a shard, that a first cell may lie in
+  std::uint64_t segments = 1;  // of a shard, that a first cell may be in
   unsigned segment_bits = 2;   // log2 of the cells of a segment
   unsigned shard_bits = 0;     // log2 of the shards
   unsigned wise = 3;           // cells of a key
@@ -106,7 +107,7 @@ struct fuse_places {
   }
 };
 
-// The cells themselves, to be asked. `none`: there are no keys, and whatever the cells say, none is there.
+// The cells themselves, to be queried. `none`: there are no keys, and whatever the cells hold, none is there.
 template <class Cell, unsigned Wise>
 struct fuse_table {
   const std::byte* bytes;

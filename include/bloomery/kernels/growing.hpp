@@ -37,8 +37,8 @@ struct tagged_pointer {
 
   [[nodiscard]] unsigned tag() const noexcept { return static_cast<unsigned>(number()) & 63U; }
   [[nodiscard]] T* pointer() const noexcept { return reinterpret_cast<T*>(number() & ~std::uintptr_t{63}); }
-  // The first `tag` bits of x, of which there is at least one. Shifts take their counts modulo 64, so the tag need not be
-  // cut out of the address.
+  // The first `tag` bits of x, of which there is at least one. Shifts take their counts modulo 64, so the tag need not
+  // be cut out of the address.
   [[nodiscard]] std::uint64_t first_bits(std::uint64_t x) const noexcept { return x >> ((0 - number()) & 63U); }
 
  private:
@@ -171,8 +171,8 @@ struct growing_split_counts {
   unsigned voids = 0;
 };
 
-// A line of one page becomes two of a page that is one bit deeper: the first bit of each slot says which, and is dropped.
-// A void goes to both. `even` may be the line itself.
+// A line of one page becomes two of a page that is one bit deeper: the first bit of each slot states which, and is
+// dropped. A void goes to both. `even` may be the line itself.
 template <class Slots>
 growing_split_counts growing_split(const std::byte* line, std::byte* even, std::byte* odd) noexcept {
   using lane = typename Slots::lane;
@@ -202,8 +202,8 @@ growing_split_counts growing_split(const std::byte* line, std::byte* even, std::
   return {evens + odds, voids};
 }
 
-// What a look-up asks when its line is full and holds no match: further codes of the line may lie elsewhere. Where is
-// written behind the page. A batch sends for that, then for what it leads to (prefetch), and asks last.
+// What a look-up reads when its line is full and holds no match: further codes of the line may be elsewhere. Where is
+// written after the page. A batch prefetches that, then what it leads to (prefetch), and reads last.
 struct growing_overflow {
   bool (*holds)(growing_page page, std::uint64_t digest) noexcept = nullptr;
   void (*prefetch)(growing_page page, std::uint64_t digest) noexcept = nullptr;

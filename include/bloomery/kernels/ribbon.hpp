@@ -1,16 +1,17 @@
 // kernels/ribbon.hpp: what a look-up in a ribbon filter does with a digest. This code defines the bits.
 //
-// A layer is a row of slots, each of as many bits as a fingerprint has. A key has a start among the slots, 64 coefficients
-// and a fingerprint; the filter was built such that the slots from the start on whose coefficient is 1, all xored, are
-// the fingerprint of every key of the layer. Keys that did not fit were bumped into the next layer: those that start below
-// the threshold of their bucket. So a look-up walks the layers up to the first that did not bump it, and compares there.
+// A layer is a row of slots, each of as many bits as a fingerprint has. A key has a start among the slots, 64
+// coefficients and a fingerprint; the filter was built such that the slots from the start on whose coefficient is 1,
+// all xored, are the fingerprint of every key of the layer. Keys that did not fit were bumped into the next layer:
+// those that start below the threshold of their bucket. So a look-up walks the layers up to the first that did not bump
+// it, and compares there.
 //
-// Digest      the hash in the first layer is (d ^ d >> 32) * m, d the digest and m the layer's multiplier; that in the next
-//             layer is made of this hash in the same way. Start: the upper half of hash * starts. Coefficients and
+// Digest      the hash in the first layer is (d ^ d >> 32) * m, d the digest and m the layer's multiplier; that in the
+//             next layer is made of this hash in the same way. Start: the upper half of hash * starts. Coefficients and
 //             fingerprint: of hash * ribbon_row_multiplier, the two halves xored, bit 0 set; and the upper half.
 // Blocks      64 slots, stored by columns: bit i of word j belongs to slot i, and to bit ribbon_bit_of(j) of the
-//             fingerprint (an order that vectors come by without shuffling). Blocks before `first_wide` have `columns` words,
-//             those from there on one more; a key has as many bits as the block in which it starts.
+//             fingerprint (an order that vectors come by without shuffling). Blocks before `first_wide` have `columns`
+//             words, those from there on one more; a key has as many bits as the block in which it starts.
 // Thresholds  a bucket is 256 starts; 2 bits for each, bucket 0 in the lowest bits of byte 0, name one of
 //             ribbon_thresholds.
 #pragma once
@@ -31,8 +32,8 @@ inline constexpr unsigned ribbon_most_columns = 32;
 // A look-up may read so many words beyond the last block.
 inline constexpr unsigned ribbon_overflow_words = 8;
 
-// A filter beyond this size is worth sending for its lines. Measured: below, look-ups that follow each other hide the second
-// cache by themselves.
+// A filter beyond this size is large enough that prefetching its lines pays. Measured: below, look-ups that follow each
+// other hide the second cache by themselves.
 inline constexpr std::uint64_t ribbon_far_bytes = std::uint64_t{1} << 20U;
 
 inline constexpr std::uint64_t ribbon_row_multiplier = 0x9e3779b97f4a7c15ULL;
@@ -54,7 +55,7 @@ constexpr std::uint64_t ribbon_multiplier(unsigned layer, std::uint64_t seed) no
 constexpr std::uint64_t ribbon_hash(std::uint64_t key, std::uint64_t multiplier) noexcept {
   return (key ^ key >> 32U) * multiplier;
 }
-// The key that ribbon_hash was given.
+// The key that was the input of ribbon_hash.
 constexpr std::uint64_t ribbon_unhash(std::uint64_t hash, std::uint64_t multiplier) noexcept {
   std::uint64_t inverse = multiplier;  // right in 3 bits, and in twice as many after each step
   for (int i = 0; i < 5; ++i) inverse *= 2 - multiplier * inverse;
@@ -102,10 +103,10 @@ struct ribbon_layer {
   }
 };
 
-// Where a key lies in its layer: the words of two blocks, and its coefficients as masks of them.
+// The place of a key in its layer: the words of two blocks, and its coefficients as masks of them.
 struct ribbon_place {
   std::uint64_t word;
-  unsigned columns;  // of the first block, and what is asked
+  unsigned columns;  // of the first block, and what is looked up
   bool wide;
   std::uint64_t here;
   std::uint64_t next;

@@ -1,11 +1,12 @@
-// kernels/split_digests.hpp: the digests of many keys into two lists, those up to a limit and those above it, each in the
-// order of the keys.
+// kernels/split_digests.hpp: the digests of many keys into two lists, those up to a limit and those above it, each in
+// the order of the keys.
 //
 //     digest_lists ends{low, high};
 //     active_kernels<split_kernels>().split(feed, 0, keys.size(), limit, ends);   // ends are now past what was written
 //
-// Which list comes next cannot be predicted, so there is no branch on it: every digest is written to both lists, and the one
-// that it belongs to keeps it. With AVX2 that is done for four at once, hashing included. Each list has space for all.
+// Which list comes next cannot be predicted, so there is no branch on it: every digest is written to both lists, and
+// the one that it belongs to keeps it. With AVX2 that is done for four together, hashing included. Each list has space
+// for all.
 #pragma once
 
 #include <bloomery/core/dispatch.hpp>

@@ -1,22 +1,23 @@
-// kernels/window.hpp: the lines of the window filter: 15 lanes and a stamp, how they are asked and written.
+// kernels/window.hpp: the lines of the window filter: 15 lanes and a stamp, how they are queried and written.
 //
-// Line      64 bytes: 16 lanes of 32 bits, little-endian. Lanes 0 to 14 hold bits. Lane 15 is the stamp: the generation in
-//           which the line was last written, a number below the modulus.
-// Digest    its high bits choose a line. Of its product with 2^64 / golden ratio, bits 32 to 63 are `probe`; the digest's bit
-//           in lane p is bit (probe * multiplier[p] mod 2^32) >> 27.
+// Line      64 bytes: 16 lanes of 32 bits, little-endian. Lanes 0 to 14 hold bits. Lane 15 is the stamp: the generation
+//           in which the line was last written, a number below the modulus.
+// Digest    its high bits choose a line. Of its product with 2^64 / golden ratio, bits 32 to 63 are `probe`; the
+//           digest's bit in lane p is bit (probe * multiplier[p] mod 2^32) >> 27.
 //
 // Two layouts use such lines.
 //
-// stamped   One line a digest, k lanes a key. In generation G logical lane i is lane (i - G) mod 15, so that what is lane i in
-//           one generation is lane i + 1 in the next: a shift moves nothing. A key is written to logical lanes 0 to k - 1. It is
-//           there while k logical lanes in a row hold its bits. A line with the stamp S has missed G - S shifts: its first G - S
-//           logical lanes are left over from 15 generations before, and are read as zero until an insert clears them.
-//           So the modulus must be a multiple of 15.
-// rotating  `slots` lines a digest, one after the other, each a small Bloom filter of its own: generation G writes to slot
-//           G mod slots, in k lanes from (digest mod 2^32) * 15 / 2^32 on, and around behind lane 14. A slot whose stamp is
-//           not the youngest generation of that slot is left over, and read as zero. The modulus is a multiple of slots.
+// stamped   One line a digest, k lanes a key. In generation G logical lane i is lane (i - G) mod 15, so that what is
+//           lane i in one generation is lane i + 1 in the next: a shift moves nothing. A key is written to logical
+//           lanes 0 to k - 1. It is there while k logical lanes in a row hold its bits. A line with the stamp S has
+//           missed G - S shifts: its first G - S logical lanes are left over from 15 generations before, and are read
+//           as zero until an insert clears them. So the modulus must be a multiple of 15.
+// rotating  `slots` lines a digest, one after the other, each a small Bloom filter of its own: generation G writes to
+//           slot G mod slots, in k lanes from (digest mod 2^32) * 15 / 2^32 on, and around after lane 14. A slot whose
+//           stamp is not the youngest generation of that slot is left over, and read as zero. The modulus is a multiple
+//           of slots.
 //
-// A query writes nothing, and may be asked for a generation ahead of all that was written. This code defines the bits;
+// A query writes nothing, and may be made for a generation ahead of all that was written. This code defines the bits;
 // kernels/window/avx2.hpp gives the same ones.
 #pragma once
 

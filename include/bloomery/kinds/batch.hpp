@@ -1,9 +1,9 @@
-// kinds/batch.hpp: erasing and counting many digests at once, for every kind that can do it with one.
+// kinds/batch.hpp: erasing and counting digests in batches, for every kind that can do it with one.
 //
 //     std::uint64_t erased = bloomery::erase_batch(filter, digests);
 //     bloomery::count_batch(filter, digests, counts);
 //
-// The memory of a digest is sent for some digests ahead, where the kind says which it is (for_each_touched).
+// The memory of a digest is prefetched some digests ahead, where the kind reports it (for_each_touched).
 #pragma once
 
 #include <bloomery/kinds/concept.hpp>
@@ -12,10 +12,10 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-// Why memory is sent for: other processors keep a line that is only read.
+// Why memory is prefetched: other processors keep a line that is only read.
 enum class memory_access : std::uint8_t { read = 0, write = 1 };
 
-// Asks memory for what an operation on the digest will touch.
+// Prefetches the memory that an operation on the digest will touch.
 template <memory_access For, filter_kind K>
 void prefetch(const K& filter, std::uint64_t digest) noexcept {
   if constexpr (contiguous_kind<K>) {
@@ -26,7 +26,7 @@ void prefetch(const K& filter, std::uint64_t digest) noexcept {
   }
 }
 
-// Calls f(index, digest) for every digest in its order, each some time after its memory was sent for.
+// Calls f(index, digest) for every digest in its order, each some time after its memory was prefetched.
 template <memory_access For, filter_kind K, class F>
 void for_each_ahead(const K& filter, std::span<const std::uint64_t> digests, F&& f) noexcept {
   constexpr std::size_t ahead = 12;

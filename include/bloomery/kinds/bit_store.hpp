@@ -1,6 +1,6 @@
 // kinds/bit_store.hpp: the words of a filter, owned or borrowed, stored little-endian.
 //
-// Owned words come from an aligned_buffer. Borrowed words lie in somebody else's memory (a mapped file) and are never
+// Owned words come from an aligned_buffer. Borrowed words are in somebody else's memory (a mapped file) and are never
 // written: a filter over borrowed words is handed out const. A word in memory is little-endian on every machine; masks
 // are converted, the words are not.
 #pragma once

@@ -4,17 +4,17 @@
 //               no false positives and no false negatives, and keys can be erased.
 // Use it when   keys are integers and dense: from one key in about 10 of their range on, it is smaller than a Bloom
 //               filter at 1 % and exact besides. From 1 bit per key (a full range) over 16 (sparser than 1 in 16) to
-//               80 or more (scattered over 64 bits); `bloomery plan` prints where the crossover lies for n and p.
+//               80 or more (scattered over 64 bits); `bloomery plan` prints the crossover for n and p.
 // Use instead   `blocked` or `bloom` for sparse integers, or for any other keys.
-// Deletes       yes: erase says whether the key was there. Merges: union and intersection of any two.
+// Deletes       yes: erase returns whether the key was there. Merges: union and intersection of any two.
 //
 // Bytes         the portable 64-bit Roaring serialisation, in its smallest form: the same set gives the same bytes.
 // Paper         D. Lemire, O. Kaser, et al., "Roaring bitmaps: implementation of an optimized software library", 2018.
 // Linking       the engine is compiled (bloomery::bitmap). Call enable_bitmap() once; without it, make and load return
-//               an error that says so.
+//               an error that states it.
 // Threads       any number of readers, or one writer. Nothing here is atomic.
-// Memory        the engine uses operator new: memory hooks do not see it. Where memory is refused, insert returns `full`
-//               and erase false; from then on every answer is "maybe" and saving fails, so that no key is lost
+// Memory        the engine uses operator new: memory hooks do not see it. Where memory is refused, insert returns
+//               `full` and erase false; from then on every answer is "maybe" and saving fails, so that no key is lost
 //               unnoticed. A refused merge or intersection is an error; the set then holds at least what it should.
 //
 //     bloomery::enable_bitmap();
@@ -68,7 +68,7 @@ class BLOOMERY_API bitmap {
       .grows = true,
       .integer_keys = true};
 
-  // What n keys take when at least one in 16 integers of their range is a key: 16 bits each at most. Rates do not
+  // What n keys take when at least one in 16 integers of their range is a key: 16 bits each at most. FPRs do not
   // matter.
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<bitmap> make(const filter_params& params) noexcept;

@@ -9,7 +9,7 @@
 // Layouts       split64 (default): 8 lanes of 64 bits, k = 1..16, any number of blocks.
 //               split32: 8 lanes of 32 bits, k = 8, at most 2^26 blocks (2 GiB). Faster in cache with AVX2, and
 //               byte-identical to Parquet's filter over XXH64 digests; needs 6 % (at 1 %) to 19 % (at 0.01 %) more
-//               bits than split64. kernels/blocked.hpp defines the bits, kinds/blocked/fpr.hpp the rate.
+//               bits than split64. kernels/blocked.hpp defines the bits, kinds/blocked/fpr.hpp the FPR.
 // Bytes         blocks x 8 lanes, lane by lane, little-endian.
 // Papers        F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", JEA 14, 2009
 //               (blocks); the Apache Parquet specification, BloomFilter.md (split lanes).
@@ -71,7 +71,7 @@ class BLOOMERY_API blocked {
   std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
-  // Threads that fill parts of their own: see partitioned_kind in kinds/concept.hpp.
+  // Threads that fill partitions of their own: see partitioned_kind in kinds/concept.hpp.
   [[nodiscard]] block_partition partition_into(unsigned parts) const noexcept { return {layout_, blocks_, parts}; }
   std::uint64_t insert_part(std::span<const std::uint64_t> digests) noexcept {
     return insert_uncounted(digests.size(), digest_feed(digests.data()));
@@ -113,8 +113,8 @@ class BLOOMERY_API blocked {
   [[nodiscard]] std::uint64_t set_bits() const noexcept { return store_.count_set(); }
   [[nodiscard]] double estimated_keys() const noexcept;  // sum over the blocks of each one's estimate
   [[nodiscard]] double fpr_now() const noexcept;         // mean over the blocks of the product of the lanes' fills
-  // The rate at which this one and the other both say yes. The other is of the same layout and as many hash functions, and
-  // this one has as many blocks, or a multiple.
+  // The probability that this one and the other both answer yes. The other is of the same layout and as many hash
+  // functions, and this one has as many blocks, or a multiple.
   [[nodiscard]] double fpr_of_both(const blocked& other) const noexcept;
   [[nodiscard]] named_values describe() const noexcept {
     return {{{.name = "layout", .text = layout_ == block_layout::split64 ? "split64" : "split32"},

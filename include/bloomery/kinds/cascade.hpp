@@ -1,36 +1,37 @@
 // kinds/cascade.hpp: the cascade: exact about keys that are all known, in a few bits for each that is included.
 //
-// What it is    a filter in two layers, built from two lists: keys that it shall match, and keys that it shall not. The first
-//               layer is a ribbon filter of the included keys, which lets a few excluded ones through. The second is a
-//               ribbon of one bit a slot, in which all included keys match and these few do not. So it is right about every
-//               key of both lists: no false negatives and no false positives.
-// Use it when   all keys that will ever be asked are known when it is built, and a wrong "maybe" is not acceptable: revoked
-//               certificates among those that were issued, blocked add-ons among those that there are. With one key in 100
-//               included it takes 8.6 bits for each of these; the least that is possible is 8.1, a cascade of Bloom filters
-//               takes 13.8, and the set of 64-bit digests 64.
-// Use instead   `ribbon` or `fuse` where unknown keys are asked and a small rate of wrong answers will do; `bitmap` for
+// What it is    a filter in two layers, built from two lists: keys that it shall match, and keys that it shall not. The
+//               first layer is a ribbon filter of the included keys, which lets a few excluded ones through. The second
+//               is a ribbon of one bit a slot, in which all included keys match and these few do not. So it is right
+//               about every key of both lists: no false negatives and no false positives.
+// Use it when   all keys that will ever be queried are known when it is built, and a wrong "maybe" is not acceptable:
+//               revoked certificates among those that were issued, blocked add-ons among those that there are. With one
+//               key in 100 included it takes 8.6 bits for each of these; the least that is possible is 8.1, a cascade
+//               of Bloom filters takes 13.8, and the set of 64-bit digests 64.
+// Use instead   `ribbon` or `fuse` where unknown keys are queried and a small FPR is acceptable; `bitmap` for
 //               integers in a dense range; a set where keys come and go.
 //
-// Other keys    that are in neither list get any answer. fpr_now() is how many get a yes; params.fpr is a bound on it that costs
-//               space. Without it, the rate is what makes the filter smallest: about 0.5 to 1 times included / excluded keys,
-//               up to 1/2; and where far fewer keys are excluded than included, the cascade holds the excluded ones
-//               and says yes to nearly all others. With no key to exclude it says yes to everything, with none to
-//               include no to everything.
-// Build         from all digests of both lists at once, which are reordered meanwhile. Takes 8 bytes for each key of both,
-//               the filter twice and 3 MiB a thread. Keys may come again within a list. A digest in both lists is an error,
-//               be it of the same key or of two that collide: by chance once in 2^64 / (included * excluded) builds; then
-//               another seed of the hash does it. The same lists give the same bytes on any number of threads.
-// Size          h (log2(o / h) + 1.91 to 2) bits and some 1 % more, h the keys of the smaller list and o of the other. Small
-//               lists take whole blocks. What plan says is an upper bound.
+// Other keys    that are in neither list get any answer. fpr_now() is how many get a yes; params.fpr is a bound on it
+//               that costs space. Without it, the FPR is what makes the filter smallest: about 0.5 to 1 times included
+//               / excluded keys, up to 1/2; and where far fewer keys are excluded than included, the cascade holds the
+//               excluded ones and answers yes to nearly all others. With no key to exclude it answers yes to
+//               everything, with none to include no to everything.
+// Build         static: from the complete digests of both lists, which are reordered meanwhile. Takes 8 bytes for each
+//               key of both, the filter twice and 3 MiB a thread. Keys may come again within a list. A digest in both
+//               lists is an error, be it of the same key or of two that collide: by chance once in 2^64 /
+//               (included * excluded) builds; then another seed of the hash does it. The same lists give the same
+//               bytes on any number of threads.
+// Size          h (log2(o / h) + 1.91 to 2) bits and some 1 % more, h the keys of the smaller list and o of the other.
+//               Small lists take whole blocks. The size that plan reports is an upper bound.
 // Merges        no, and nothing can be inserted or erased: build it again.
-// Keys          keys() is the number of different included digests, excluded_keys() that of excluded ones, capacity_keys()
-//               both together; exact.
+// Keys          keys() is the number of different included digests, excluded_keys() that of excluded ones,
+//               capacity_keys() both together; exact.
 //
-// Bytes         the first layer, zeros to a multiple of 64 bytes, the second; each as kinds/ribbon.hpp says, with up to three
-//               layers of its own. kinds/cascade/layout.hpp has the sizes and the choice between them.
-// Papers        J. Larisch et al., "CRLite: a scalable system for pushing all TLS revocations to all browsers", 2017 (cascades
-//               of Bloom filters); J. Schanck, "Clubcards for the WebPKI: smaller certificate revocation tests in theory and
-//               practice", 2025 (two layers of linear equations); those of kinds/ribbon.hpp.
+// Bytes         the first layer, zeros to a multiple of 64 bytes, the second; each as kinds/ribbon.hpp describes, with
+//               up to three layers of its own. kinds/cascade/layout.hpp has the sizes and the choice between them.
+// Papers        J. Larisch et al., "CRLite: a scalable system for pushing all TLS revocations to all browsers", 2017
+//               (cascades of Bloom filters); J. Schanck, "Clubcards for the WebPKI: smaller certificate revocation
+//               tests in theory and practice", 2025 (two layers of linear equations); those of kinds/ribbon.hpp.
 // Threads       any number of readers.
 //
 //     const std::vector<std::string> revoked = {"17", "42"}, valid = {"1", "2", "3", "4", "5"};
@@ -64,11 +65,11 @@ class BLOOMERY_API cascade {
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     return sizing::plan_cascade(request, layout);
   }
-  // Reorders the digests of both lists. Of the parameters, fpr bounds the rate for keys of neither list; sizes are refused.
-  // 0 threads: as many as the machine has.
+  // Reorders the digests of both lists. Of the parameters, fpr bounds the FPR for keys of neither list; sizes are
+  // refused. 0 threads: as many as the machine has.
   static result<cascade> build(const filter_params& params, std::span<std::uint64_t> included,
                                std::span<std::uint64_t> excluded, unsigned threads = 0) noexcept;
-  // Without keys to exclude, a rate must be given.
+  // Without keys to exclude, an FPR must be provided.
   static result<cascade> build(const filter_params& params, std::span<std::uint64_t> included,
                                unsigned threads = 0) noexcept;
   [[nodiscard]] result<cascade> clone() const noexcept;
@@ -86,7 +87,7 @@ class BLOOMERY_API cascade {
   // The same with digests that are made as they are needed: see stream_query_kind in kinds/concept.hpp.
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
-  // Same lists, as far as can be told: the same answers for ever.
+  // Same lists, as far as can be determined: the same answers for ever.
   friend bool operator==(const cascade& a, const cascade& b) noexcept {
     const stored_shape one = a.shape();
     const stored_shape other = b.shape();
@@ -129,7 +130,7 @@ class BLOOMERY_API cascade {
   void for_each_touched(std::uint64_t digest, F&& f) const;
 
  private:
-  static constexpr std::size_t group = 512;  // digests that are asked of one layer before the other
+  static constexpr std::size_t group = 512;  // digests that are looked up in one layer before the other
   static constexpr std::uint64_t reversed_bit = 256;
 
   static cascade_geometry geometry_of(const stored_shape& shape) noexcept;

@@ -1,10 +1,11 @@
 // kinds/concept.hpp: what a filter kind is.
 //
-// A kind sees digests, never keys. It is made from `filter_params`, says what it is in `info`, keeps all of its state
-// in one run of bytes (so that a file of it can be asked while memory-mapped), and has the verbs of `filter_kind`. Most take
-// keys one after the other (`dynamic_kind`); others are built at once, from all of them (`static_kind`). What a kind can do
-// beyond that (merge, fold, erase, count, be written by many threads) is a further concept, and the surfaces ask the concept,
-// not the kind. Start a new kind from kinds/bloom.hpp; CONTRIBUTING.md has the checklist.
+// A kind sees digests, never keys. It is made from `filter_params`, describes itself in `info`, keeps all of its state
+// in one run of bytes (so that a file of it can be queried while memory-mapped), and has the verbs of `filter_kind`.
+// Most take keys one after the other (`dynamic_kind`); others are static: built from the complete key set
+// (`static_kind`). What a kind can do beyond that (merge, fold, erase, count, be written by many threads) is a further
+// concept, and the surfaces test the concept, not the kind. Start a new kind from kinds/bloom.hpp; CONTRIBUTING.md has
+// the checklist.
 #pragma once
 
 #include <array>
@@ -25,7 +26,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 struct kind_info {
   std::uint32_t id = 0;          // stored in files: never reused, never changed
-  std::string_view name;         // as given to --kind
+  std::string_view name;         // as passed to --kind
   std::string_view summary;      // one line for `bloomery kinds`
   std::string_view lines;        // cache lines that a look-up touches, for `plan`
   bool exact = false;            // no false positives
@@ -33,13 +34,13 @@ struct kind_info {
   bool integer_keys = false;     // digests are the keys themselves (hash `identity`)
   bool takes_digest128 = false;  // can take 128-bit digests
   unsigned cell_bits = 1;        // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
-  unsigned cell_copies = 0;      // copies of a key in one cell, where further ones take another; 0: copies take no room
+  unsigned cell_copies = 0;      // copies of a key in one cell, further ones take another; 0: copies take no space
   bool expires = false;          // forgets its oldest keys
   bool may_lose = false;         // after its first removal it may call a key absent that is there; see `losing`
-  std::string_view layouts{};    // as given to --layout, the usual one first, [what may follow a name]; if several
-  std::string_view modes{};      // as given to --mode, separated by blanks, the usual one first; most kinds have none
+  std::string_view layouts{};    // as passed to --layout, the usual one first, [what may follow a name]; if several
+  std::string_view modes{};      // as passed to --mode, separated by blanks, the usual one first; most kinds have none
   bool growth_factor = false;    // grows by a factor that the caller may choose
-  std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where it is told no number
+  std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where no number is provided
   bool packs = false;            // made emptier than usual, it packs to less: see sizing::packed_hashes
   bool is_static = false;        // from all of its keys, see static_kind; nothing is added to it later
   bool excludes = false;         // built from keys to match and keys not to match, see excluding_kind
@@ -74,7 +75,7 @@ struct filter_params {
   }
 };
 
-// What a file's header says of a filter; from it and the payload's bytes the filter is whole again.
+// What a file's header states about a filter; from it and the payload's bytes the filter is whole again.
 struct stored_shape {
   std::uint64_t capacity_keys = 0;
   double fpr = 0;          // promised at capacity
@@ -130,24 +131,24 @@ concept dynamic_kind = filter_kind<K> &&
   filter.clear();
 };
 
-// Kinds that are built from all of their digests, which they may put in another order, and do not change. Digests that come
-// again count once. Their number decides about the size; params.keys is nothing to them. 0 threads: all processors.
+// Kinds that are built from all of their digests, which they may put in another order, and do not change. Digests that
+// come again count once. Their number decides about the size; params.keys is ignored. 0 threads: all processors.
 template <class K>
 concept static_kind = filter_kind<K> &&
     requires(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads) {
   { K::build(params, digests, threads) } -> std::same_as<result<K>>;
 };
 
-// Those of them that take a second list, of digests that they shall not match, and are right about every digest of either.
-// About others they say yes at the rate target_fpr(). capacity_keys() is the size of both lists. A digest that is in both is
-// an error (errc::in_both_lists: number[0] are, and number[1] is one of them).
+// Those of them that take a second list, of digests that they shall not match, and are right about every digest of
+// either. About others they answer yes at the FPR target_fpr(). capacity_keys() is the size of both lists. A digest
+// that is in both is an error (errc::in_both_lists: number[0] are, and number[1] is one of them).
 template <class K>
 concept excluding_kind = static_kind<K> &&
     requires(const filter_params& params, std::span<std::uint64_t> digests, unsigned threads) {
   { K::build(params, digests, digests, threads) } -> std::same_as<result<K>>;
 };
 
-// Kinds whose bytes can be asked where they lie (memory-mapped).
+// Kinds whose bytes can be queried in place (memory-mapped).
 template <class K>
 concept mappable = filter_kind<K> &&
     requires(const K constant, const stored_shape& shape, aligned_buffer buffer, std::span<const std::byte> bytes) {
@@ -182,7 +183,8 @@ concept intersectable = mergeable<K> && requires(K filter, const K& other) {
   { filter.intersect(other) } -> std::same_as<result<void>>;
 };
 
-// What a merge may do to the false-positive rate, for kinds that refuse to break their promise by one.
+// What a merge may do to the false-positive rate (FPR), for kinds that refuse a merge that would exceed their target
+// FPR.
 enum class merge_fpr : std::uint8_t { keep_target, any };
 template <class K>
 concept refusing_merges = mergeable<K> && requires(K filter, const K& other, merge_fpr rate) {
@@ -201,13 +203,13 @@ template <class K>
 concept erasable = filter_kind<K> && requires(K filter, std::uint64_t digest) {
   { filter.erase(digest) } -> std::same_as<bool>;
 };
-// Those of them that erase in some modes only: an error says why this filter does not.
+// Those of them that erase in some modes only: an error states why this filter does not.
 template <class K>
 concept erasing_in_some_modes = erasable<K> && requires(const K constant) {
   { constant.check_erase() } -> std::same_as<result<void>>;
 };
 
-// Kinds that can say how often they hold a key: 0 only when it is surely absent. Sets say 0 or 1.
+// Kinds that can report how often they hold a key: 0 only when it is surely absent. Sets report 0 or 1.
 template <class K>
 concept countable = filter_kind<K> && requires(const K constant, std::uint64_t digest) {
   { constant.count(digest) } -> std::same_as<std::uint64_t>;
@@ -222,7 +224,7 @@ concept saturating = filter_kind<K> && requires(const K constant) {
 // Kinds whose keys expire: what they cover now. Times are 0 where only the number of keys counts.
 struct window_state {
   std::uint64_t generation = 0;
-  std::uint64_t guaranteed_keys = 0;  // inserts that a key outlives
+  std::uint64_t guaranteed_keys = 0;  // number of later keys after which a key may expire
   std::uint64_t covered_keys = 0;     // counted in the generations that are whole
   std::uint64_t guaranteed_ns = 0;    // as long as no more keys come in it than it was made for
   std::uint64_t covered_ns = 0;       // keys inserted since then are reported
@@ -236,8 +238,8 @@ concept expiring = filter_kind<K> && requires(const K constant) {
 struct loss_state {
   std::uint64_t added_keys = 0;  // inserts that changed something: what counts against the capacity
   std::uint64_t removals = 0;
-  std::uint64_t capacity_removals = 0;  // with so many, the promised rate is reached
-  std::uint64_t returned = 0;           // keys in the list of those that came back, or would have been lost at once
+  std::uint64_t capacity_removals = 0;  // with so many, the promised FPR is reached
+  std::uint64_t returned = 0;           // keys in the list of those that came back, or would have been lost immediately
   std::uint64_t return_slots = 0;       // in that list
   double target_rate = 0;               // of the keys that are there, the share that is called absent
   double rate = 0;  // the same, now, of those that were there before the removals; 0 before the first
@@ -247,20 +249,20 @@ concept losing = erasable<K> && requires(const K constant) {
   { constant.loss_now() } -> std::same_as<loss_state>;
 };
 
-// Kinds with an end: `insert` may say full, and the filter is then as it was before. A batch stops at the first digest that
-// does not fit; those before it are in.
+// Fixed-capacity kinds: `insert` may return full, and the filter is then as it was before. A batch stops at the first
+// digest that does not fit; those before it are in.
 template <class K>
 concept bounded_kind = filter_kind<K> && requires(K filter, std::span<const std::uint64_t> digests) {
   { filter.insert_until_full(digests) } -> std::same_as<batch_outcome>;
 };
 
-// Those of them that can say more about a digest that was refused than that the filter is full.
+// Those of them that can report more about a digest that was refused than that the filter is full.
 template <class K>
 concept explaining_kind = bounded_kind<K> && requires(const K constant, std::uint64_t digest) {
   { constant.why_full(digest) } -> std::same_as<error>;
 };
 
-// Kinds that many threads may write and ask at once; see kinds/concurrent.hpp for the contract.
+// Kinds that many threads may write and query at the same time; see kinds/concurrent.hpp for the contract.
 template <class K>
 concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant, std::uint64_t digest) {
   { filter.insert_atomic(digest) } -> std::same_as<insert_result>;
@@ -268,9 +270,9 @@ concept concurrent_kind = filter_kind<K> && requires(K filter, const K constant,
   filter.add_to_count(digest);
 };
 
-// Kinds whose memory falls into parts such that a digest touches one of them: threads that each fill a part of their own
-// never write to one line. Parts ascend with the digest, from part 0 for digest 0. `insert_part` leaves the count to
-// add_to_count.
+// Kinds whose memory is divided into partitions. A digest touches one of them: threads that each fill a partition of
+// their own never write to one line. Partitions ascend with the digest, from partition 0 for digest 0. `insert_part`
+// leaves the count to add_to_count.
 template <class K>
 concept partitioned_kind = filter_kind<K> &&
     requires(K filter, const K constant, unsigned parts, std::uint64_t digest, std::span<const std::uint64_t> digests) {
@@ -279,8 +281,8 @@ concept partitioned_kind = filter_kind<K> &&
   filter.add_to_count(digest);
 };
 
-// Kinds whose batches take digests as they are made, so that hashing a group of keys overlaps with waiting for the memory
-// of the group before: see hash/digest_feed.hpp.
+// Kinds whose batches take digests as they are made, so that hashing a group of keys overlaps with waiting for the
+// memory of the group before: see hash/digest_feed.hpp.
 template <class K>
 concept stream_query_kind = filter_kind<K> &&
     requires(const K constant, const digest_feed& feed, std::size_t count, std::span<std::uint64_t> mask) {
@@ -291,8 +293,8 @@ concept stream_kind = stream_query_kind<K> && requires(K filter, const digest_fe
   { filter.insert_stream(count, feed) } -> std::same_as<std::uint64_t>;
 };
 
-// Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of digests
-// for which that is decided, so that a loop over many keys does not decide again.
+// Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of
+// digests for which that is decided, so that a loop over many keys does not decide again.
 struct lookup_archetype {
   template <class Asks>
   bool operator()(const Asks& asks) const {
@@ -311,7 +313,7 @@ concept digest128_kind = filter_kind<K> && requires(K filter, const K constant, 
   { constant.may_contain(digest) } -> std::same_as<bool>;
 };
 
-// A filter that was sized for 128-bit digests is not to be asked with 64-bit ones: it would miss keys.
+// A filter that was sized for 128-bit digests must not be queried with 64-bit ones: it would miss keys.
 template <class Digest>
 result<void> check_digest_width(unsigned digest_bits) noexcept {
   if (digest_bits == sizeof(Digest) * 8) return {};
@@ -319,7 +321,7 @@ result<void> check_digest_width(unsigned digest_bits) noexcept {
               digest_bits == 128 ? "this filter takes 128-bit digests" : "this filter takes 64-bit digests");
 }
 
-// A narrower hash than the digests serves as long as it has the bits that this many keys at this rate need.
+// A narrower hash than the digests serves as long as it has the bits that this many keys at this FPR need.
 BLOOMERY_API result<void> check_hash_bits(const hash_info& hash, std::uint64_t keys, double fpr,
                                           unsigned digest_bits) noexcept;
 
@@ -337,8 +339,8 @@ inline std::size_t selection_of(std::span<const std::uint64_t> mask, std::size_t
   return count;
 }
 
-// Asks a batch and gives the indexes of the digests that may be present. `selection` must hold digests.size() indexes
-// and a batch is at most 2^32 digests; work is done in groups, so that no memory is allocated.
+// Looks up a batch and returns the indexes of the digests that may be present. `selection` must hold digests.size()
+// indexes and a batch is at most 2^32 digests; work is done in groups, so that no memory is allocated.
 template <filter_kind K>
 std::size_t may_contain_select(const K& filter, std::span<const std::uint64_t> digests,
                                std::span<std::uint32_t> selection) noexcept {

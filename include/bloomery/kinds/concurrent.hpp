@@ -7,12 +7,12 @@
 //      by every look-up in another thread that synchronises with it (a join, a mutex, a release/acquire pair). Without
 //      such an order a look-up that runs at the same time may still answer "surely absent" for it, and will soon
 //      answer "maybe". No insert is ever lost.
-//   3. Two threads that insert the same new key at the same time: at least one of them is told `inserted`, and both
-//      may be (each set some of the key's bits). Never is neither told so, unless the key was a false positive of the
-//      other keys already in the filter or on their way into it. So `inserted` means "new, or being inserted right now
-//      by another thread too": count with it, but do not use it to elect an owner.
-//   4. keys() counts what the writers were told, added when a writer ends or flush()es; after concurrent inserts of
-//      equal keys it may be a little high.
+//   3. Two threads that insert the same new key at the same time: at least one of them gets `inserted`, and both
+//      may (each set some of the key's bits). Neither gets it only if the key was a false positive of the other keys
+//      already in the filter or on their way into it. So `inserted` means "new, or being inserted right now by another
+//      thread too": count with it, but do not use it to elect an owner.
+//   4. keys() counts the results that the writers got, added when a writer ends or flush()es; after concurrent inserts
+//      of equal keys it may be a little high.
 //
 //     std::thread worker([&filter] {
 //       bloomery::concurrent_writer writer(filter);
@@ -44,7 +44,7 @@ class concurrent_writer {
     inserted_ += outcome == insert_result::inserted ? 1 : 0;
     return outcome;
   }
-  // How many of the digests changed something. Their lines are sent for ahead, so this is faster than one by one.
+  // How many of the digests changed something. Their lines are prefetched, so this is faster than one by one.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     const std::uint64_t before = inserted_;
     for_each_ahead<memory_access::write>(*filter_, digests,

@@ -1,39 +1,42 @@
 // kinds/counting.hpp: the counting Bloom filter: keys can be taken out again, and counted.
 //
-// What it is    a Bloom filter with a counter of 4 bits in place of each bit. An insert adds one to the k counters of a key,
-//               an erase takes one away, and a key whose counters are all above 0 may be there.
-// Use it when   keys leave as well as come, or it matters how often a key came; filters merge as sums. 5.77 log2(1/p) bits
-//               per key: 38.3 at 1 %, 57.5 at 0.1 %, four times a `bloom`.
+// What it is    a Bloom filter with a counter of 4 bits in place of each bit. An insert adds one to the k counters of a
+//               key, an erase takes one away, and a key whose counters are all above 0 may be there.
+// Use it when   keys leave as well as come, or it matters how often a key came; filters merge as sums. 5.77 log2(1/p)
+//               bits per key: 38.3 at 1 %, 57.5 at 0.1 %, four times a `bloom`.
 // Use instead   `bloom` or `blocked` when nothing is ever erased; `bitmap` for dense integers, exactly.
 //
-// Insert        every insert counts, of a key that is there as well: `inserted` says that the key was surely absent before,
-//               `present` that it may have been there. Never `full`: beyond its capacity it loses rate, no keys.
-// Erase         takes one occurrence away: a key that was inserted twice is there until its second erase. A key that is surely
-//               absent is refused (false) and nothing changes. Erase only what you inserted: a key that merely seems to be
-//               there (a false positive, with the probability p) is not told from one that is, and erasing it takes away
-//               what belongs to others, which may then be missed.
-// Count         the least of a key's counters: never less than how often it is there, more with the probability p, and 15 for
-//               15 or more.
+// Insert        every insert counts, of a key that is there as well: `inserted` means that the key was surely absent
+//               before, `present` that it may have been there. Never `full`: beyond its capacity its FPR rises, and no
+//               keys are lost.
+// Erase         takes one occurrence away: a key that was inserted twice is there until its second erase. A key that is
+//               surely absent is refused (false) and nothing changes. Erase only what you inserted: a key that merely
+//               seems to be there (a false positive, with the probability p) is not distinguished from one that is, and
+//               erasing it takes away what belongs to others, which may then be missed.
+// Count         the least of a key's counters: never less than how often it is there, more with the probability p, and
+//               15 for 15 or more.
 // Saturation    a counter that reaches 15 stays there for ever, whatever is erased: it does not know how much it
-//               holds, and taking from it could lose keys. So a saturated counter costs rate, never a key. Different keys
-//               hardly ever get there (a counter in 1e16 at capacity); the 15th insert of one key does. `saturated()` says how
-//               many there are, and `bloomery info` prints it. A key all of whose counters are stuck cannot be erased any
-//               more: erase answers true and it stays.
+//               holds, and taking from it could lose keys. So a saturated counter raises the FPR and never loses a key.
+//               Different keys hardly ever get there (a counter in 1e16 at capacity); the 15th insert of one key does.
+//               `saturated()` reports how many there are, and `bloomery info` prints it. A key all of whose counters
+//               are stuck cannot be erased any more: erase answers true and it stays.
 // Merges        union adds the counters, as if all the keys had been inserted into one filter; intersection keeps the
-//               smaller one of each two, enough for every key of both as often as it is in both; same size, k and layout.
-//               Folds to 1/f of the size for any f that divides.
+//               smaller one of each two, enough for every key of both as often as it is in both; same size, k and
+//               layout. Folds to 1/f of the size for any f that divides.
 // Keys          keys() counts inserts of keys that were surely absent, less the erases after which a key was so. It is
 //               exact until the first erase, and an estimate from then on.
 //
-// Layouts       spread (default): the k counters lie anywhere, as the bits of a `bloom` do; k = 1..64.
-//               line: all counters of a key lie in one cache line, one (or two) in each of its 8 words; k = 1..16.
-//               14 % more bits at 1 %, 35 % at 0.1 %; an insert or look-up touches one line, and batches run in vectors.
-//               kernels/counting.hpp defines the counters.
-// Bytes         16 counters to a little-endian word, counter i in bits 4 (i mod 16) and up of word i / 16; past the last 0.
-// Papers        L. Fan, P. Cao, J. Almeida, A. Broder, "Summary cache: a scalable wide-area web cache sharing protocol",
-//               IEEE/ACM ToN 8(3), 2000 (counters, and why 4 bits); Putze, Sanders, Singler, JEA 14, 2009 (blocks).
-// Threads       any number of readers, or one writer, or many that insert and ask through kinds/concurrent.hpp. An erase
-//               must have the filter to itself.
+// Layouts       spread (default): the k counters are anywhere, as the bits of a `bloom` are; k = 1..64.
+//               line: all counters of a key are in one cache line, one (or two) in each of its 8 words; k = 1..16.
+//               14 % more bits at 1 %, 35 % at 0.1 %; an insert or look-up touches one line, and batches run in
+//               vectors. kernels/counting.hpp defines the counters.
+// Bytes         16 counters to a little-endian word, counter i in bits 4 (i mod 16) and up of word i / 16; past the
+//               last 0.
+// Papers        L. Fan, P. Cao, J. Almeida, A. Broder, "Summary cache: a scalable wide-area web cache sharing
+//               protocol", IEEE/ACM ToN 8(3), 2000 (counters, and why 4 bits); Putze, Sanders, Singler, JEA 14, 2009
+//               (blocks).
+// Threads       any number of readers, or one writer, or many that insert and query through kinds/concurrent.hpp. An
+//               erase must have the filter to itself.
 //
 //     auto filter = bloomery::filter<bloomery::counting>::make({.keys = 1'000'000, .fpr = 0.01});
 //     if (!filter) return 2;

@@ -1,46 +1,50 @@
 // kinds/cuckoo.hpp: the cuckoo filter: keys can be taken out again, at the size of a Bloom filter.
 //
-// What it is    a table of fingerprints of a few bits. A key has two buckets of a few slots; an insert puts its fingerprint
-//               into a free slot of one of them, and where there is none moves others to their other bucket.
-// Use it when   keys leave as well as come, and memory counts: 12.8 bits per key at 0.1 % (`bloom` takes 14.4, `counting`
-//               57.5), 9.6 to 10.5 at 1 %. A look-up touches two cache lines at any rate.
-// Use instead   `bloom` or `blocked` when nothing is ever erased, or filters are to be merged; `growing` when the number of
-//               keys is not known; `counting` when a key may come more than a few times.
+// What it is    a table of fingerprints of a few bits. A key has two buckets of a few slots; an insert puts its
+//               fingerprint into a free slot of one of them, and where there is none moves others to their other
+//               bucket.
+// Use it when   keys leave as well as come, and memory counts: 12.8 bits per key at 0.1 % (`bloom` takes 14.4,
+//               `counting` 57.5), 9.6 to 10.5 at 1 %. A look-up touches two cache lines at any FPR.
+// Use instead   `bloom` or `blocked` when nothing is ever erased, or filters are to be merged; `growing` when the
+//               number of keys is not known; `counting` when a key may come more than a few times.
 //
-// Full          it has an end, a little beyond its capacity. `insert` then says `full`, and the filter is exactly as it was
-//               before: what is in it stays, and after an erase there may be room again. Keys whose number is below the
-//               capacity are in but for one filter in a million (one in a thousand when the layout is chosen by hand):
-//               then build with another seed, or for more keys.
-// Modes         multiset (default): every insert takes a slot, of a key that is there as well: `inserted` says that the key
-//               was surely absent before, `present` that it may have been there. There is room for 8 of one key (4 in the
-//               layouts window and slots2); the next is refused as `full`, however empty the rest is (why_full tells).
-//               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing can be
-//               erased: the fingerprint may stand for several keys.
-// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase only
-//               what you inserted: a key that merely seems to be there (with the probability p) takes the fingerprint of
-//               another away, which is then absent though it was inserted.
+// Full          its capacity is fixed: it is full a little beyond it. `insert` then returns `full`, and the filter is
+//               exactly as it was before: what is in it stays, and after an erase there may be space again. Keys whose
+//               number is below the capacity are in but for one filter in a million (one in a thousand when the layout
+//               is chosen by hand): then build with another seed, or for more keys.
+// Modes         multiset (default): every insert takes a slot, of a key that is there as well: `inserted` means that
+//               the key was surely absent before, `present` that it may have been there. There is space for 8 of one
+//               key (4 in the layouts window and slots2); the next is refused as `full`, however empty the rest is
+//               (why_full reports why).
+//               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing
+//               can be erased: the fingerprint may stand for several keys.
+// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase
+//               only what you inserted: a key that merely seems to be there (with the probability p) takes the
+//               fingerprint of another away, which is then absent though it was inserted.
 // Count         the slots that hold the key's fingerprint: never less than how often it is there, more with the
 //               probability p.
-// Merges        no: fingerprints do not say where they would lie in a filter of another size, and two of the same size do
+// Merges        no: fingerprints do not determine their place in a filter of another size, and two of the same size do
 //               not fit into one.
 // Keys          keys() counts inserts of keys that were surely absent, less the erases after which a key was so; exact.
 //
-// Layouts       window    buckets of 2 slots that begin at any slot; 94 % full. The smallest, and inserts into a filter that
-//                         is nearly full take about twice as long.
+// Layouts       window    buckets of 2 slots that begin at any slot; 94 % full. The smallest, and inserts into a filter
+//                         that is nearly full take about twice as long.
 //               slots4    buckets of 4 slots; 96 % full. One bit more per key.
 //               slots2    buckets of 2 slots; 87 % full.
 //               sorted    as slots4, with a bit less a slot for some decoding: half as fast.
-//               redis     one sub-filter of RedisBloom's cuckoo filter, byte by byte, with hash murmur64a: buckets of 2 bytes, or of
-//                         as many as follow (redis:4). Made as CF.RESERVE makes it, and as full as that gets, which
-//                         is before its capacity: 60 % of 65,536 slots, 80 % with 4. Rates of 1.6 % and 3.1 %.
-//               Unless one is named, window or slots4: the smaller one that will hold its keys. A width may follow, 4 to
-//               32 bits a slot (sorted: from 5): slots4:12. Else the width follows from the rate asked for; it is a whole
-//               number, so that the rate is up to half of that. kinds/cuckoo/layout.hpp has the measured loads.
-// Bytes         slot after slot of so many bits, the lowest bit first, without gaps (sorted: kernels/cuckoo/sorted.hpp);
-//               zeros behind, so that 8 bytes (16 for wide buckets) can be read from where the last bucket begins.
-//               kernels/cuckoo.hpp defines a key's buckets and fingerprint.
-// Papers        B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo filter: practically better than Bloom", CoNEXT
-//               2014; J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and more flexible cuckoo filters", 2025 (windows).
+//               redis     one sub-filter of RedisBloom's cuckoo filter, byte by byte, with hash murmur64a: buckets of 2
+//                         bytes, or of as many as follow (redis:4). Made as CF.RESERVE makes it, and as full as that
+//                         gets, which is before its capacity: 60 % of 65,536 slots, 80 % with 4. FPRs of 1.6 %
+//                         and 3.1 %.
+//               Unless one is named, window or slots4: the smaller one that will hold its keys. A width may follow, 4
+//               to 32 bits a slot (sorted: from 5): slots4:12. Else the width follows from the FPR requested; it is a
+//               whole number, so that the FPR is up to half of that. kinds/cuckoo/layout.hpp has the measured loads.
+// Bytes         slot after slot of so many bits, the lowest bit first, without gaps (sorted:
+//               kernels/cuckoo/sorted.hpp); zeros after it, so that 8 bytes (16 for wide buckets) can be read from
+//               where the last bucket begins. kernels/cuckoo.hpp defines a key's buckets and fingerprint.
+// Papers        B. Fan, D. Andersen, M. Kaminsky, M. Mitzenmacher, "Cuckoo filter: practically better than Bloom",
+//               CoNEXT 2014; J. Schmitz, J. Zentgraf, S. Rahmann, "Smaller and more flexible cuckoo filters", 2025
+//               (windows).
 // Threads       any number of readers, or one writer.
 //
 //     auto filter = bloomery::filter<bloomery::cuckoo>::make({.keys = 1'000'000, .fpr = 0.001});
@@ -82,7 +86,7 @@ inline cuckoo_code cuckoo_code_of(const kernels::cuckoo_geometry& geometry) noex
   return geometry.is_whole() ? cuckoo_code::whole_slots : cuckoo_code::slots;
 }
 
-// Calls f with the slots as tables (to be asked) or editors (to be written) of that code.
+// Calls f with the slots as tables (to be queried) or editors (to be written) of that code.
 template <template <class, kernels::cuckoo_form, bool> class Table, class Byte, class F>
 decltype(auto) with_cuckoo(cuckoo_code code, Byte* bytes, const kernels::cuckoo_geometry& geometry, F&& f) {
   using kernels::cuckoo_form;
@@ -165,7 +169,8 @@ class BLOOMERY_API cuckoo {
     if (slots_.single.low != 0) return slots_.single.contains(payload().data(), digest);
     return slots_.ask([digest](const auto& table) { return table.contains(table.key(digest)); });
   }
-  // Why `insert` says full: all slots in which the key may lie hold it (or keys that look like it), or the filter is full.
+  // Why `insert` returns full: all slots in which the key may be hold it (or keys that look like it), or the filter is
+  // full.
   [[nodiscard]] error why_full(std::uint64_t digest) const noexcept {
     const std::uint64_t places = slots_.ask([this, digest](const auto& table) -> std::uint64_t {
       return kernels::cuckoo_places(slots_.geometry, table.key(digest));
@@ -173,7 +178,7 @@ class BLOOMERY_API cuckoo {
     if (count(digest) == places) return make_error(errc::too_many_copies, {}, {places});
     return make_error(errc::full, {}, {keys_});
   }
-  // Whether keys can be erased: an error that says why not. erase itself refuses by false.
+  // Whether keys can be erased: an error that states why not. erase itself refuses by false.
   [[nodiscard]] result<void> check_erase() const noexcept {
     if (mode_ == cuckoo_mode::multiset) return {};
     return fail(errc::unsupported, "kind cuckoo erases in mode multiset only, and this filter is of mode set");
@@ -194,7 +199,8 @@ class BLOOMERY_API cuckoo {
     return slots_.ask([digest](const auto& table) { return table.count(table.key(digest)); });
   }
 
-  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full says where.
+  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full reports
+  // where.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     return insert_until_full(digests).inserted;
   }

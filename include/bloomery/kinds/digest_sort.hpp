@@ -1,12 +1,12 @@
-// kinds/digest_sort.hpp: digests sorted where they lie, with equal ones put behind. For kinds that are built once, from all
-// their keys.
+// kinds/digest_sort.hpp: digests sorted in place, with repeated ones moved to the end. For kinds that are built once,
+// from all their keys.
 //
 //     const std::size_t distinct = bloomery::detail::sort_distinct(digests, threads);
 //
-// The first `distinct` of them then ascend and are all different; behind them lies what came more than once. The span is
-// permuted, nothing is lost, and no memory is taken beyond some 40 KiB of stack: a radix sort from the highest bits down that
-// moves each digest straight to its bucket, and sorts buckets of a few thousand by way of the stack. Some 20 to 30 ns a key
-// where digests are well mixed, and right for any.
+// The first `distinct` of them then ascend and are all different; after them are the repeats. The span is
+// permuted, nothing is lost, and no memory is taken beyond some 40 KiB of stack: a radix sort from the highest bits
+// down that moves each digest straight to its bucket, and sorts buckets of a few thousand by way of the stack. Some 20
+// to 30 ns a key where digests are well mixed, and right for any.
 #pragma once
 
 #include <algorithm>
@@ -44,7 +44,7 @@ void radix_split(std::uint64_t* digests, std::size_t count, unsigned shift, unsi
   }
   for (std::size_t bucket = 0; bucket < buckets; ++bucket) {
     while (head[bucket] != end[bucket]) {
-      // What lies here goes where it belongs, what lay there goes on, until one belongs here.
+      // What is here goes where it belongs, what was there goes on, until one belongs here.
       std::uint64_t digest = digests[head[bucket]];
       for (std::size_t to = bucket_of(digest); to != bucket; to = bucket_of(digest)) {
         std::swap(digest, digests[head[to]++]);

@@ -1,33 +1,36 @@
-// kinds/dleft.hpp: the d-left counting filter: erases and counts, and never moves what lies in it.
+// kinds/dleft.hpp: the d-left counting filter: erases and counts, and never moves what is in it.
 //
-// What it is    four tables of buckets with 8 cells each; a cell is a remainder of some bits with a counter of two. A key has a
-//               bucket in each table, and an insert takes a cell of the emptiest one, of the leftmost among several: so all
-//               buckets fill alike, and 88 % of the cells are in use before any bucket is full.
-// Use it when   keys leave as well as come, some of them several times, and every insert is to take the same short time up
-//               to the last: 15.9 bits per key at 1 %, 19.3 at 0.1 % (`counting` takes 38.4 and 57.5).
+// What it is    four tables of buckets with 8 cells each; a cell is a remainder of some bits with a counter of two. A
+//               key has a bucket in each table, and an insert takes a cell of the emptiest one, of the leftmost among
+//               several: so all buckets fill alike, and 88 % of the cells are in use before any bucket is full.
+// Use it when   keys leave as well as come, some of them several times, and every insert is to take the same short time
+//               up to the last: 15.9 bits per key at 1 %, 19.3 at 0.1 % (`counting` takes 38.4 and 57.5).
 // Use instead   `cuckoo`, which takes 10.4 and 12.8 bits and touches two lines for a look-up where this touches four,
-//               unless inserts near its end must not search for room or keys come more than 4 times; `counting` when a key
-//               may come any number of times; `growing` when the number of keys is not known; `blocked` when nothing leaves.
+//               unless inserts near its capacity must not search for space or keys come more than 4 times; `counting`
+//               when a key may come any number of times; `growing` when the number of keys is not known; `blocked` when
+//               nothing leaves.
 //
-// Full          it has an end, a little beyond its capacity. Keys whose four buckets are full go to a stash of 8 entries, which
-//               is searched exactly; `info` says how many lie there. When it is full too, `insert` says `full` and the filter
-//               is exactly as it was before. That comes at 90 % of the cells or more: kinds/dleft/layout.hpp has what was
-//               measured. An erase brings home from the stash what fits again.
-// Modes         multiset (default): every insert counts. There is room for 15 of one key: a counter ends at 3, and the next
-//               copy takes another cell. The 16th is refused as `full` (why_full tells), since a counter that stood still
-//               would have to stay for ever, or lose a key.
-//               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing can be
-//               erased: the cell may stand for several keys.
-// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase only what
-//               you inserted: a key that merely seems to be there (with the probability p) takes an occurrence of another away.
+// Full          its capacity is fixed: it is full a little beyond it. Keys whose four buckets are full go to a stash of
+//               8 entries, which is searched exactly; `info` reports how many are there. When it is full too, `insert`
+//               returns `full` and the filter is exactly as it was before. That comes at 90 % of the cells or more:
+//               kinds/dleft/layout.hpp has what was measured. An erase brings home from the stash what fits again.
+// Modes         multiset (default): every insert counts. There is space for 15 of one key: a counter ends at 3, and the
+//               next copy takes another cell. The 16th is refused as `full` (why_full reports why), since a counter
+//               that stood still would have to stay for ever, or lose a key.
+//               set: a key that may be there is not inserted again, so that keys may come any number of times. Nothing
+//               can be erased: the cell may stand for several keys.
+// Erase         takes one occurrence away. A key that is surely absent is refused (false) and nothing changes. Erase
+//               only what you inserted: a key that merely seems to be there (with the probability p) takes an
+//               occurrence of another away.
 // Count         never less than how often the key is there, more with the probability p.
-// Merges        two filters of the same size and mode, as if the keys of the other one had been inserted; refused, with nothing
-//               changed, where they do not fit. The bytes depend on the order in which keys came, the answers do not.
+// Merges        two filters of the same size and mode, as if the keys of the other one had been inserted; refused, with
+//               nothing changed, where they do not fit. The bytes depend on the order in which keys came, the answers
+//               do not.
 // Keys          keys() counts inserts of keys that were surely absent, less the erases after which a key was so; exact.
 //
 // Bytes         a line of stash, then bucket after bucket, table after table: kernels/dleft.hpp defines the bits.
-// Paper         F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "An improved construction for counting Bloom
-//               filters", ESA 2006.
+// Paper         F. Bonomi, M. Mitzenmacher, R. Panigrahy, S. Singh, G. Varghese, "An improved construction for counting
+//               Bloom filters", ESA 2006.
 // Threads       any number of readers, or one writer.
 //
 //     auto filter = bloomery::filter<bloomery::dleft>::make({.keys = 1'000'000, .fpr = 0.001});
@@ -47,8 +50,8 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
-// The cells and the stash, with the code for this width of a bucket: two words down to a rate of about 0.2 %, three down to
-// 0.0007 %.
+// The cells and the stash, with the code for this width of a bucket: two words down to an FPR of about 0.2 %, three
+// down to 0.0007 %.
 struct dleft_memory {
   bit_store store{};
   kernels::dleft_geometry geometry{};
@@ -101,14 +104,14 @@ class BLOOMERY_API dleft {
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return memory_.ask([digest](const auto& table) { return table.contains(table.key(digest)); });
   }
-  // Why `insert` says full: the filter holds the key as often as it can, or has no room for it.
+  // Why `insert` returns full: the filter holds the key as often as it can, or has no space for it.
   [[nodiscard]] error why_full(std::uint64_t digest) const noexcept {
     if (count(digest) >= kernels::dleft_most_copies) {
       return make_error(errc::too_many_copies, {}, {kernels::dleft_most_copies});
     }
     return make_error(errc::full, {}, {keys_});
   }
-  // Whether keys can be erased: an error that says why not. erase itself refuses by false.
+  // Whether keys can be erased: an error that states why not. erase itself refuses by false.
   [[nodiscard]] result<void> check_erase() const noexcept {
     if (mode_ == dleft_mode::multiset) return {};
     return fail(errc::unsupported, "kind dleft erases in mode multiset only, and this filter is of mode set");
@@ -129,7 +132,8 @@ class BLOOMERY_API dleft {
     return memory_.ask([digest](const auto& table) -> std::uint64_t { return table.count(table.key(digest)); });
   }
 
-  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full says where.
+  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full reports
+  // where.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     return insert_until_full(digests).inserted;
   }
@@ -173,7 +177,7 @@ class BLOOMERY_API dleft {
     return memory_.stashed;
   }  // occurrences that found their buckets full
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return memory_.store.words() * 8; }
-  // What lies in the cells and the stash. Reads the whole array, as fill and estimated_keys do.
+  // What is in the cells and the stash. Reads the whole array, as fill and estimated_keys do.
   struct usage {
     std::uint64_t cells = 0;
     std::uint64_t occurrences = 0;
@@ -210,7 +214,7 @@ class BLOOMERY_API dleft {
   static result<dleft> adopt(const stored_shape& shape, aligned_buffer payload) noexcept;
   static result<dleft> view(const stored_shape& shape, std::span<const std::byte> payload) noexcept;
 
-  // Calls f(first byte, size) for the buckets, and for the stash where something lies in it.
+  // Calls f(first byte, size) for the buckets, and for the stash where something is in it.
   template <class F>
   void for_each_touched(std::uint64_t digest, F&& f) const {
     for (const std::uint64_t at :

@@ -1,24 +1,27 @@
-// kinds/double_hashing.hpp: the false-positive rate of a Bloom filter whose probes are (a + i b mod 2^w) mod m, i = 0 .. k - 1.
+// kinds/double_hashing.hpp: the false-positive rate of a Bloom filter whose probes are
+// (a + i b mod 2^w) mod m, i = 0 .. k - 1.
 //
-// For RedisBloom's sub-filters (w = 64), and for filters of Guava (w = 63, or 32 bits with a sign) and Spark. The classic formula,
-// fill^k, takes the k bits of a key to be independent. They are an arithmetic progression, and for rates below about 1 / m
-// that is what decides:
+// For RedisBloom's sub-filters (w = 64), and for filters of Guava (w = 63, or 32 bits with a sign) and Spark. The
+// classic formula, fill^k, takes the k bits of a key to be independent. They are an arithmetic progression, and for
+// FPRs below about 1 / m that is what decides:
 //
-//   short progressions   b of a small order d modulo m gives d bits instead of k, and is answered yes with the probability
-//                        fill^d. Where m divides 2^w there are phi(d) such b for every d that divides m. Where it does not,
-//                        every wrap around 2^w shifts the progression by s = 2^w mod m. It still closes after i steps if
-//                        i b = j s mod m and the wraps come at a pace near j / i: with e = |b / 2^w - j / i| it has about
-//                        i + i (k - i) e bits. The mean over e is a geometric series.
-//   equal progressions   a key with the same step, or the opposite one, that starts d steps away shares k - d bits: 2 + 4 (fill +
-//                        fill^2 + ...) pairs of m^2 for each key. Wraps keep all but about one in k / 2 of them apart.
+//   short progressions   b of a small order d modulo m gives d bits instead of k, and is answered yes with the
+//                        probability fill^d. Where m divides 2^w there are phi(d) such b for every d that divides m.
+//                        Where it does not, every wrap around 2^w shifts the progression by s = 2^w mod m. It still
+//                        closes after i steps if i b = j s mod m and the wraps come at a pace near j / i: with
+//                        e = |b / 2^w - j / i| it has about i + i (k - i) e bits. The mean over e is a geometric
+//                        series.
+//   equal progressions   a key with the same step, or the opposite one, that starts d steps away shares k - d bits:
+//                        2 + 4 (fill + fill^2 + ...) pairs of m^2 for each key. Wraps keep all but about one in k / 2
+//                        of them apart.
 //
-// Added up, both are near 1 / m where m is a power of two, and near 0.4 / m elsewhere: 100 keys at 0.01 % in layout redis have
-// twice the rate asked for. Simulated for 10 to 10,000 keys and rates from 1 % to 0.001 %, the formula is within 15 % where m
-// is a power of two and within 25 % elsewhere. Fitted are the term with the third power of k / m, and the share of
-// turned_over_32, which may be off by half (tests/kinds/double_hashing_test.cpp).
+// Added up, both are near 1 / m where m is a power of two, and near 0.4 / m elsewhere: 100 keys at 0.01 % in layout
+// redis have twice the FPR requested. Simulated for 10 to 10,000 keys and FPRs from 1 % to 0.001 %, the formula is
+// within 15 % where m is a power of two and within 25 % elsewhere. Fitted are the term with the third power of k / m,
+// and the share of turned_over_32, which may be off by half (tests/kinds/double_hashing_test.cpp).
 //
-// A. Kirsch, M. Mitzenmacher, "Less hashing, same performance: building a better Bloom filter", 2006, show that the difference
-// vanishes as m grows for a fixed rate.
+// A. Kirsch, M. Mitzenmacher, "Less hashing, same performance: building a better Bloom filter", 2006, show that the
+// difference vanishes as m grows for a fixed FPR.
 #pragma once
 
 #include <algorithm>

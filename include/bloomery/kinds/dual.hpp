@@ -1,37 +1,43 @@
 // kinds/dual.hpp: the dual filter: one filter for adds, one for removals. It may lose keys.
 //
-// What it is    two `blocked` filters. An insert goes into the add filter, an erase into the removal filter, and a key is there
-//               when the add filter says yes and the removal filter says no. No bit is ever taken away.
-// Use it when   a plain filter is to stay as it is and the removals are to lie beside it: removals are rare, the add filter is
-//               rebuilt now and then anyway, and a key that is wrongly called absent now and then does no harm.
-// Use instead   `cuckoo`, `counting`, `dleft` or `growing` wherever keys leave: they lose nothing that was inserted, and
-//               `cuckoo` is half as large. `blocked` when nothing leaves.
+// What it is    two `blocked` filters. An insert goes into the add filter, an erase into the removal filter, and a key
+//               is there when the add filter answers yes and the removal filter answers no. No bit is ever taken away.
+// Use it when   a plain filter is to stay as it is and the removals are to be stored beside it: removals are rare, the
+//               add filter is rebuilt now and then anyway, and a key that is wrongly called absent now and then does no
+//               harm.
+// Use instead   `cuckoo`, `counting`, `dleft` or `growing` wherever keys leave: they lose nothing that was inserted,
+//               and `cuckoo` is half as large. `blocked` when nothing leaves.
 //
 // Its errors    1. False positives: those of the add filter that no removal hides: p at most.
-//               2. It MAY LOSE KEYS, from the first removal on: a key that is there, and all of whose bits other removals have
-//               set in the removal filter, is called absent. That filter has the same p: of the keys that were inserted
-//               before the removals a share of p is lost when it has as many as it was made for, a twentieth of that
-//               at half as many (at 1 %). loss_now() tells. Before the first removal nothing is lost.
-// Coming back   a bit of the removal filter cannot be taken away again: other removals need it. So a key that is inserted
-//               while the removal filter has it goes to an exact list as well: it was removed before, or is new and would
-//               be lost at once. The list has a slot of 8 bytes for each removal block and 16 more, and two thirds of them can be
-//               used: for 1.3 % of the removals that the filter is made for at 1 %, 2 % at 0.1 %. When it is full, `insert`
-//               says `full` and nothing has changed (why_full tells): build it again then.
-// Erase         of what is surely absent is refused (false) and nothing changes. It is a set: a key that was inserted twice is
-//               gone after one removal. Erasing a key that merely seems to be there harms as any removal does, and no more.
-// Beyond        its capacity both filters go on at a higher rate: false positives with keys, lost keys with removals. Keys that
-//               left still fill the add filter: it is made for so many inserts, not for so many keys at a time.
-// Merges        union and intersection of filters with the same geometry and the same removals, bit for bit, such as none: then
-//               what is in one of them (in both) is in the result. Others are refused: a key that was removed from one and
-//               is in the other would be lost. Folds, by any factor that divides the removal blocks, before the first
-//               removal: with fewer bits, removals would cost more keys.
-// Keys          keys() counts inserts of keys that were surely absent, less the erases; lost ones are counted still. Exact
-//               but after a merge.
+//               2. It MAY LOSE KEYS, from the first removal on: a key that is there, and all of whose bits other
+//               removals have set in the removal filter, is called absent. That filter has the same p: of the keys that
+//               were inserted before the removals a share of p is lost when it has as many as it was made for, a
+//               twentieth of that at half as many (at 1 %). loss_now() reports the loss. Before the first removal
+//               nothing is lost.
+// Coming back   a bit of the removal filter cannot be taken away again: other removals need it. So a key that is
+//               inserted while the removal filter has it goes to an exact list as well: it was removed before, or is
+//               new and would be lost immediately. The list has a slot of 8 bytes for each removal block and 16 more,
+//               and two thirds of them can be used: for 1.3 % of the removals that the filter is made for at 1 %, 2 %
+//               at 0.1 %. When it is full, `insert` returns `full` and nothing has changed (why_full reports why):
+//               build it again then.
+// Erase         of what is surely absent is refused (false) and nothing changes. It is a set: a key that was inserted
+//               twice is gone after one removal. Erasing a key that merely seems to be there harms as any removal does,
+//               and no more.
+// Beyond        its capacity both filters go on at a higher FPR: false positives with keys, lost keys with removals.
+//               Keys that left still fill the add filter: it is made for so many inserts, not for so many keys at a
+//               time.
+// Merges        union and intersection of filters with the same geometry and the same removals, bit for bit, such as
+//               none: then what is in one of them (in both) is in the result. Others are refused: a key that was
+//               removed from one and is in the other would be lost. Folds, by any factor that divides the removal
+//               blocks, before the first removal: with fewer bits, removals would cost more keys.
+// Keys          keys() counts inserts of keys that were surely absent, less the erases; lost ones are counted still.
+//               Exact but after a merge.
 //
-// Layouts       even (default): as many removals as keys, 21.2 bits per key at 1 %, 33.1 at 0.1 %. half, quarter, tenth: so many
-//               removals for each key, 15.6, 12.8 and 11.1 bits at 1 %. Memory is cut so that both filters have one rate:
-//               kinds/dual/layout.hpp.
-// Bytes         the add filter, the removal filter (both as of kind blocked, layout split64), the list: digests of 8 bytes.
+// Layouts       even (default): as many removals as keys, 21.2 bits per key at 1 %, 33.1 at 0.1 %. half, quarter,
+//               tenth: so many removals for each key, 15.6, 12.8 and 11.1 bits at 1 %. Memory is cut so that both
+//               filters have one FPR: kinds/dual/layout.hpp.
+// Bytes         the add filter, the removal filter (both as of kind blocked, layout split64), the list: digests of 8
+//               bytes.
 // Threads       any number of readers, or one writer.
 //
 //     auto filter = bloomery::filter<bloomery::dual>::make({.keys = 1'000'000, .fpr = 0.001});
@@ -61,19 +67,20 @@ class BLOOMERY_API dual {
   static result<dual> make(const filter_params& params) noexcept;
   [[nodiscard]] result<dual> clone() const noexcept;
 
-  // full: there is no room for another key that was removed, and nothing has changed.
+  // full: there is no space for another key that was removed, and nothing has changed.
   insert_result insert(std::uint64_t digest) noexcept;
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return adds_.may_contain(digest) && (!is_removed(digest) || has_returned(digest));
   }
   // False, and nothing changes, when it is surely absent.
   bool erase(std::uint64_t digest) noexcept;
-  // Why `insert` says full.
+  // Why `insert` returns full.
   [[nodiscard]] error why_full(std::uint64_t /*digest*/) const noexcept {
     return make_error(errc::no_room_to_return, {}, {returned_});
   }
 
-  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full says where.
+  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full reports
+  // where.
   std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
     return insert_until_full(digests).inserted;
   }
@@ -141,7 +148,7 @@ class BLOOMERY_API dual {
   }
 
  private:
-  // What says nothing is not asked: the removal filter is not read before the first removal.
+  // An empty filter is not looked up: the removal filter is not read before the first removal.
   [[nodiscard]] bool has_removals() const noexcept { return removals_.keys().keys != 0; }
   [[nodiscard]] bool is_removed(std::uint64_t digest) const noexcept {
     return has_removals() && removals_.may_contain(digest);
@@ -163,7 +170,7 @@ class BLOOMERY_API dual {
   [[nodiscard]] result<void> check_counts() const noexcept;
   static result<dual> over(const stored_shape& shape, bit_store store) noexcept;
 
-  bit_store store_;  // the bytes of the three behind
+  bit_store store_;  // the bytes of the three that follow
   blocked adds_;
   blocked removals_;
   return_list list_;

@@ -1,31 +1,35 @@
 // kinds/fuse.hpp: the binary fuse filter: built once from all its keys, the fastest of the small ones.
 //
-// What it is    an array of cells of 8, 16 or 32 bits. A key has 3 cells (or 4), and building gives all cells such values that the
-//               three of every key, xored, are the key's fingerprint. For any other key they are what chance says.
-// Use it when   the set is known and does not change (a table's run on disk, a block list, a dictionary), and look-ups are to be
-//               fast: 8.9 to 9.1 bits per key at a rate of 0.39 % (`bloom` takes 11.5), 18 at 0.0015 % (`bloom` 23.1). A look-up reads 3
-//               cache lines whatever the rate, and they are known at once: batches send for all of them ahead.
-// Use instead   `blocked` where keys are added later or filters are merged, and for single look-ups in large filters; `cuckoo`
-//               to take keys out.
+// What it is    an array of cells of 8, 16 or 32 bits. A key has 3 cells (or 4), and building gives all cells such
+//               values that the three of every key, xored, are the key's fingerprint. For any other key they are
+//               random.
+// Use it when   the set is known and does not change (a table's run on disk, a block list, a dictionary), and look-ups
+//               are to be fast: 8.9 to 9.1 bits per key at an FPR of 0.39 % (`bloom` takes 11.5), 18 at 0.0015 %
+//               (`bloom` 23.1). A look-up reads 3 cache lines whatever the FPR, and they are known immediately: batches
+//               prefetch all of them.
+// Use instead   `blocked` where keys are added later or filters are merged, and for single look-ups in large filters;
+//               `cuckoo` to take keys out.
 //
-// Building      `build` takes all digests at once, in any order, equal ones any number of times, and sorts them where they lie:
-//               afterwards they are in another order. It never fails for what the keys are: a set that finds no solution (about
-//               one in thirty) is tried again with another seed and, after some times, with more cells. The same set gives the
-//               same bytes, whatever the order, the repetitions and the number of threads.
-// Memory        while it is built: the digests, the filter, and less than 15 bytes for each key of a shard and thread. Sets of
-//               more than 16,777,216 keys are cut into shards of at most so many, which is what threads share out.
-// Rate          2^-8, 2^-16 or 2^-32 exactly, with any number of keys: `plan` says which when another is asked for. The rate of
-//               an empty filter is 0.
+// Building      `build` takes the complete key set, in any order, equal ones any number of times, and sorts it in
+//               place: afterwards they are in another order. It never fails for what the keys are: a set that finds no
+//               solution (about one in thirty) is tried again with another seed and, after some times, with more cells.
+//               The same set gives the same bytes, whatever the order, the repetitions and the number of threads.
+// Memory        while it is built: the digests, the filter, and less than 15 bytes for each key of a shard and thread.
+//               Sets of more than 16,777,216 keys are cut into shards of at most so many, which is what threads share
+//               out.
+// FPR           2^-8, 2^-16 or 2^-32 exactly, with any number of keys: `plan` reports which when another is requested.
+//               The FPR of an empty filter is 0.
 // Changes       none: no inserts, erases, merges or folds. Build it again.
 //
 // Layouts       wise3     3 cells a key; 1.14 cells for each of a million keys, 1.12 from ten million on.
 //               wise4     4 cells a key; 1.07 and 1.05 cells, and a fourth line to wait for.
-//               A width may follow: wise3:8, wise4:16, wise3:32. Else it follows from the rate or the memory. wise3 unless named.
-//               Small sets take more: 1.5 cells for each of 1000 keys, 1.3 for each of 10,000. kinds/fuse/layout.hpp has the sizes.
-// Bytes         the cells of all shards, one after the other, little-endian; zeros to a multiple of 8. kernels/fuse.hpp defines
-//               the cells of a digest.
+//               A width may follow: wise3:8, wise4:16, wise3:32. Else it follows from the FPR or the memory. wise3
+//               unless named. Small sets take more: 1.5 cells for each of 1000 keys, 1.3 for each of 10,000.
+//               kinds/fuse/layout.hpp has the sizes.
+// Bytes         the cells of all shards, one after the other, little-endian; zeros to a multiple of 8. kernels/fuse.hpp
+//               defines the cells of a digest.
 // Paper         T. M. Graf, D. Lemire, "Binary fuse filters: fast and smaller than xor filters", JEA 2022.
-// Threads       any number of readers. `build` runs on as many threads as it is told.
+// Threads       any number of readers. `build` runs on as many threads as requested.
 //
 //     std::vector<std::uint64_t> digests = ...;
 //     auto filter = bloomery::fuse::build({.fpr = 0.01}, digests);
@@ -44,7 +48,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
-// Calls f with an object whose type says the cells of a key and their width.
+// Calls f with an object whose type states the cells of a key and their width.
 template <class Cell, unsigned Wise>
 struct fuse_form {
   using cell = Cell;
@@ -62,7 +66,8 @@ decltype(auto) with_fuse_form(const kernels::fuse_geometry& geometry, F&& f) {
   return f(fuse_form<std::uint32_t, 4>{});
 }
 
-// Tries of one size before the next, and of all sizes: the last has 64 times the cells that nearly every set is content with.
+// Tries of one size before the next, and of all sizes: the last has 64 times the cells that nearly every set is content
+// with.
 inline constexpr std::uint64_t fuse_tries = 4;
 inline constexpr std::uint64_t fuse_most_tries = 4 * 1024;
 
@@ -94,8 +99,8 @@ class BLOOMERY_API fuse {
     if (!sized) return fail(sized.error());
     return sized->plan;
   }
-  // Of all the digests, which are then in another order. Parameters give a rate or a size; a number of keys says what was
-  // expected and is no limit. 0 threads: as many as the machine has.
+  // Of all the digests, which are then in another order. Parameters give an FPR or a size; a number of keys states what
+  // was expected and is no limit. 0 threads: as many as the machine has.
   static result<fuse> build(const filter_params& params, std::span<std::uint64_t> digests,
                             unsigned threads = 0) noexcept;
   [[nodiscard]] result<fuse> clone() const noexcept;
@@ -126,7 +131,7 @@ class BLOOMERY_API fuse {
   [[nodiscard]] double target_fpr() const noexcept { return fuse_model{geometry_.wise, geometry_.cell_bits}.fpr(); }
   [[nodiscard]] const kernels::fuse_geometry& geometry() const noexcept { return geometry_; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return store_.words() * 8; }
-  // Keys a cell: as many cells have a value that a key asked for.
+  // Keys a cell: as many cells have a value that a key required.
   [[nodiscard]] double fill() const noexcept {
     return static_cast<double>(keys_) / static_cast<double>(geometry_.cells());
   }

@@ -1,31 +1,31 @@
 // kinds/growing.hpp: the growing filter: any number of keys, one cache line a look-up.
 //
-// What it is    a filter that starts small and grows by splitting pages of 4 KiB, one at a time: no rebuilding, no chain
-//               of filters, no pause longer than a page's split. Keys leave prefixes of their digests in slots; each
-//               doubling takes a bit from them, which costs a small step in the rate and not a factor.
-// Use it when   the number of keys is not known before. `keys` is the first capacity, `fpr` the rate that is kept while
+// What it is    a filter that starts small and grows by splitting pages of 4 KiB, one at a time: no rebuilding, no
+//               chain of filters, no pause longer than a page's split. Keys leave prefixes of their digests in slots;
+//               each doubling takes a bit from them, which costs a small step in the FPR and not a factor.
+// Use it when   the number of keys is not known before. `keys` is the first capacity, `fpr` the FPR that is kept while
 //               the filter grows: to a million times its first capacity and beyond (see capacity_keys()).
 // Use instead   `blocked` where the number of keys is known: a third of the memory. This one takes 23 to 40 bits a key
-//               with the slots of 16 bits that rates from 0.8 % up need, 35 to 60 with those of 24 bits.
+//               with the slots of 16 bits that FPRs from 0.8 % up need, 35 to 60 with those of 24 bits.
 //
-// Modes         multiset (default): every insert is stored, a key that was inserted twice counts twice and must be erased
-//               twice. set: an insert of a key that may be there stores nothing, and erase and rejuvenate are refused,
-//               because one code may then stand for several keys. In both, `inserted` says that the key was surely absent
-//               before, `present` that it may have been there.
+// Modes         multiset (default): every insert is stored, a key that was inserted twice counts twice and must be
+//               erased twice. set: an insert of a key that may be there stores nothing, and erase and rejuvenate are
+//               refused, because one code may then stand for several keys. In both, `inserted` means that the key was
+//               surely absent before, `present` that it may have been there.
 // Deletes       in multiset mode, safe for keys that were inserted more often than erased. Erasing any other key may
 //               remove somebody else's: a false negative. What is surely absent is refused (false). An erased key may
 //               still be answered "maybe", as any absent key may.
-// Count         how many codes match: never less than the key's own; a set says 0 or 1.
-// Merges        filters of the same width and mode, any sizes: the sum of two multisets, the union of two sets. Rates add
-//               up, and more than the promise is refused unless the caller says that any rate will do. No intersection.
-// Rate          fpr_now() is known at any time from what the codes cover; kinds/growing/fpr.hpp has the law of growth.
+// Count         how many codes match: never less than the key's own; a set reports 0 or 1.
+// Merges        filters of the same width and mode, any sizes: the sum of two multisets, the union of two sets. FPRs
+//               add up, and more than the promised FPR is refused unless the caller accepts any FPR. No intersection.
+// FPR           fpr_now() is known at any time from what the codes cover; kinds/growing/fpr.hpp has the law of growth.
 //               Equal keys are counted as often as they are in it: with many of those it is an upper bound.
 //
-// Layouts       slots16, slots24, slots32: chosen by the rate. kernels/growing.hpp defines codes and lines,
+// Layouts       slots16, slots24, slots32: chosen by the FPR. kernels/growing.hpp defines codes and lines,
 //               kinds/growing/engine.hpp how they change, kinds/growing/stored.hpp the bytes.
 // Order         the same keys in another order give the same answers for them, but not the same bytes.
-// Memory        refused memory is survived: a page that cannot split fills up, and what its lines cannot hold is spilled.
-//               When even that is refused, insert says `full`, and every answer is "maybe" from then on.
+// Memory        refused memory is survived: a page that cannot split fills up, and what its lines cannot hold is
+//               spilled. When even that is refused, insert returns `full`, and every answer is "maybe" from then on.
 // Papers        N. Dayan, I. Bercea, P. Reviriego, R. Pagh, "InfiniFilter: expanding filters to infinity and beyond",
 //               2023 (prefixes that shrink); R. Fagin et al., "Extendible hashing", 1979 (pages and directory).
 // Threads       any number of readers, or one writer. Nothing here is atomic.
@@ -88,10 +88,10 @@ class BLOOMERY_API growing {
   std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
-  // Whether keys can be erased: an error that says why not. erase itself refuses by false.
+  // Whether keys can be erased: an error that states why not. erase itself refuses by false.
   [[nodiscard]] result<void> check_erase() const noexcept;
   bool erase(std::uint64_t digest) noexcept;
-  // Gives a key that is in the filter a fresh code, as long as slots allow: the rate falls. Rules as for erase.
+  // Gives a key that is in the filter a fresh code, as long as slots allow: the FPR falls. Rules as for erase.
   bool rejuvenate(std::uint64_t digest) noexcept {
     return mode_ == growing_mode::multiset &&
            detail::with_slots(width_, [&](auto engine) { return engine.rejuvenate(state_, digest); });

@@ -1,29 +1,30 @@
 // kinds/ribbon.hpp: the ribbon filter: the smallest one for keys that are all known.
 //
 // What it is    a system of linear equations, solved once: each key names up to 64 neighbouring slots that xor to its
-//               fingerprint. A slot has no more bits than a fingerprint, and nearly all slots are in use. Keys that do not fit
-//               are bumped into a second, much smaller system, and what that bumps into a third.
+//               fingerprint. A slot has no more bits than a fingerprint, and nearly all slots are in use. Keys that do
+//               not fit are bumped into a second, much smaller system, and what that bumps into a third.
 // Use it when   keys do not change once the filter is built, and memory or bytes on the way count more than the time to
-//               build: from a million keys on log2(1/p) bits per key and less than 1 % beside them where p is a power of two
-//               (8.05 at 1/256; `bloom` takes 11.5); up to 0.086 bits more at other rates (6.8 at 1 %, 10.0 at 0.1 %).
-// Use instead   `fuse` for faster look-ups in a seventh more memory; any other kind when keys come one by one. Small sets
-//               take whole blocks: 1.15 times log2(1/p) bits a key at 1,000 keys, 1.05 times at 4,000.
+//               build: from a million keys on log2(1/p) bits per key and less than 1 % beside them where p is a power
+//               of two (8.05 at 1/256; `bloom` takes 11.5); up to 0.086 bits more at other FPRs (6.8 at 1 %, 10.0 at
+//               0.1 %).
+// Use instead   `fuse` for faster look-ups in a seventh more memory; any other kind when keys come one by one. Small
+//               sets take whole blocks: 1.15 times log2(1/p) bits a key at 1,000 keys, 1.05 times at 4,000.
 //
-// Build         from all digests at once, which are reordered meanwhile. Takes 8 bytes a key for these, the filter twice and
-//               3 MiB a thread. Never refuses keys: duplicates count once, digests may be badly spread (then it is larger).
-//               A set of keys gives the same bytes in whatever order and on however many threads.
-// Rate          any p from 1/2 to 2^-32: a share of the slots has one bit more, such that the mean is p. A rate above
+// Build         static: from all digests, which are reordered meanwhile. Takes 8 bytes a key for these, the filter
+//               twice and 3 MiB a thread. Never refuses keys: duplicates count once, digests may be badly spread (then
+//               it is larger). A set of keys gives the same bytes in whatever order and on however many threads.
+// FPR           any p from 1/2 to 2^-32: a share of the slots has one bit more, such that the mean is p. An FPR above
 //               1/2 gives 1/2. An empty filter answers no to everything.
-// Size          what plan says is an upper bound, some tenths of a percent above.
+// Size          plan reports an upper bound, some tenths of a percent above.
 // Merges        no, and nothing can be inserted or erased: build it again.
 // Keys          keys() is the number of different digests; exact.
 //
-// Bytes         layer after layer, the blocks of each and zeros to a multiple of 64 bytes; then of each layer the thresholds
-//               and zeros to a multiple of 8 bytes; at least 64 bytes in all for these. kernels/ribbon.hpp defines blocks,
-//               thresholds and what a digest asks; kinds/ribbon/layout.hpp the sizes.
+// Bytes         layer after layer, the blocks of each and zeros to a multiple of 64 bytes; then of each layer the
+//               thresholds and zeros to a multiple of 8 bytes; at least 64 bytes in all for these. kernels/ribbon.hpp
+//               defines blocks, thresholds and what a digest reads; kinds/ribbon/layout.hpp the sizes.
 // Papers        P. Dillinger, S. Walzer, "Ribbon filter: practically smaller than Bloom and Xor", 2021; P. Dillinger,
-//               L. Huebschle-Schneider, P. Sanders, S. Walzer, "Fast succinct retrieval and approximate membership using
-//               ribbon", SEA 2022 (bumping).
+//               L. Huebschle-Schneider, P. Sanders, S. Walzer, "Fast succinct retrieval and approximate membership
+//               using ribbon", SEA 2022 (bumping).
 // Threads       any number of readers.
 //
 //     const std::vector<std::string> keys = {"alice", "bob"};
@@ -55,8 +56,8 @@ class BLOOMERY_API ribbon {
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     return sizing::plan_ribbon(request, layout);
   }
-  // Reorders the digests. `keys` of the parameters says what was expected; what counts is how many digests there are. 0 threads:
-  // as many as the machine has.
+  // Reorders the digests. `keys` of the parameters states what was expected; what counts is how many digests there are.
+  // 0 threads: as many as the machine has.
   static result<ribbon> build(const filter_params& params, std::span<std::uint64_t> digests,
                               unsigned threads = 0) noexcept;
   [[nodiscard]] result<ribbon> clone() const noexcept;

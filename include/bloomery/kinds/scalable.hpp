@@ -1,26 +1,30 @@
 // kinds/scalable.hpp: the scalable Bloom filter: a chain of filters, each larger than the one before.
 //
-// What it is    a first filter for `keys` keys; when it is full a second one is added with `growth` times its capacity, and
-//               so on. Each sub-filter gets a smaller share of the rate, so that the chain keeps `fpr` after any growth.
-// Use it when   the number of keys is roughly known and may be passed (a chain of one to four sub-filters is nearly a `blocked`
-//               filter), or bits must be those of RedisBloom (layout redis), or a filter must refuse what does not fit
-//               (mode fixed).
-// Use instead   `growing` where nobody knows how many keys there will be: it asks one cache line however far it has grown,
-//               and a chain asks one for each sub-filter. `blocked` where the number is known.
+// What it is    a first filter for `keys` keys; when it is full a second one is added with `growth` times its capacity,
+//               and so on. Each sub-filter gets a smaller share of the FPR, so that the chain keeps `fpr` after any
+//               growth.
+// Use it when   the number of keys is roughly known and may be passed (a chain of one to four sub-filters is nearly a
+//               `blocked` filter), or bits must be those of RedisBloom (layout redis), or a filter must refuse what
+//               does not fit (mode fixed).
+// Use instead   `growing` where nobody knows how many keys there will be: it reads one cache line however far it has
+//               grown, and a chain reads one for each sub-filter. `blocked` where the number is known.
 //
-// Modes         scaling (default). fixed: one sub-filter with the whole rate; when it holds `keys` keys, a key that it does not
-//               have yet is refused.
-// Growth        2 unless another factor is given, 1 to 32768. With 1 the number of sub-filters, and the time of a look-up, grows
-//               with the number of keys.
-// Full          insert says `full` and the filter is as it was: in mode fixed at the capacity; in mode scaling when the
-//               next sub-filter cannot be had: memory is refused, 1024 sub-filters, 2^56 keys, a rate that no filter reaches.
+// Modes         scaling (default). fixed: one sub-filter with the whole FPR; when it holds `keys` keys, a key that it
+//               does not have yet is refused.
+// Growth        2 unless another factor is provided, 1 to 32768. With 1 the number of sub-filters, and the time of a
+//               look-up, grows with the number of keys.
+// Full          insert returns `full` and the filter is as it was: in mode fixed at the capacity; in mode scaling when
+//               the next sub-filter cannot be had: memory is refused, 1024 sub-filters, 2^56 keys, an FPR that no
+//               filter reaches.
 // Keys          counted exactly: a key counts when it was surely absent and went into a sub-filter.
-// Deletes       no. Merges: filters made alike, sub-filter by sub-filter, where every sub-filter keeps its share of the rate; any others are
-//               refused, or the union has a higher rate if the caller says that any will do. Counts are estimates then.
+// Deletes       no. Merges: filters made alike, sub-filter by sub-filter, where every sub-filter keeps its share of
+//               the FPR; any others are refused, or the union has a higher FPR if the caller accepts any. Counts are
+//               estimates then.
 // Order         the same keys in another order may be in other sub-filters: other bytes, the same answers for the keys.
 //
-// Layouts       split64 (default): sub-filters of kind blocked; one line a sub-filter. redis: RedisBloom's sub-filters, 128-bit digests.
-//               kinds/scalable/chain.hpp has the shares of the rate, and the bytes; kinds/scalable/redis_sub_filter.hpp those of layout redis.
+// Layouts       split64 (default): sub-filters of kind blocked; one line a sub-filter. redis: RedisBloom's sub-filters,
+//               128-bit digests. kinds/scalable/chain.hpp has the shares of the FPR, and the bytes;
+//               kinds/scalable/redis_sub_filter.hpp those of layout redis.
 // Paper         P. S. Almeida, C. Baquero, N. Preguica, D. Hutchison, "Scalable Bloom filters", IPL 101(6), 2007.
 // Threads       any number of readers, or one writer. Nothing here is atomic.
 //
@@ -69,8 +73,9 @@ class BLOOMERY_API scalable {
   static constexpr std::uint64_t usual_growth = 2;
   static constexpr std::uint64_t max_growth = 32768;
 
-  // For the first sub-filter; with memory or bits instead of a rate, the rate is the one that its share allows. In layout redis
-  // the rate is the one that RedisBloom's size delivers: for few keys, or very low rates, above the one asked for.
+  // For the first sub-filter; with memory or bits instead of an FPR, the FPR is the one that its share allows. In
+  // layout redis the FPR is the one that RedisBloom's size delivers: for few keys, or very low FPRs, above the one
+  // requested.
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<scalable> make(const filter_params& params) noexcept;
   [[nodiscard]] result<scalable> clone() const noexcept;
@@ -115,7 +120,8 @@ class BLOOMERY_API scalable {
   [[nodiscard]] std::size_t sub_filters() const noexcept {
     return with_chain([](auto& sub_filters) { return sub_filters.sub_filters().size(); });
   }
-  // Of one sub-filter: what it was made for, what it holds, and its bytes, which in layout redis are those of RedisBloom.
+  // Of one sub-filter: what it was made for, what it holds, and its bytes, which in layout redis are those of
+  // RedisBloom.
   [[nodiscard]] std::uint64_t sub_filter_capacity(std::size_t sub_filter) const noexcept {
     return with_chain([&](auto& sub_filters) { return sub_filters.sub_filters()[sub_filter].capacity; });
   }
@@ -144,7 +150,8 @@ class BLOOMERY_API scalable {
   [[nodiscard]] double fpr_now() const noexcept {  // from the fills of the sub-filters
     return with_chain([](auto& sub_filters) { return sub_filters.fpr_now(); });
   }
-  // Layout redis: when every sub-filter holds its capacity, which for small sub-filters may be above the promise. 0 in layout split64.
+  // Layout redis: when every sub-filter holds its capacity, which for small sub-filters may be above the target FPR. 0
+  // in layout split64.
   [[nodiscard]] double delivered_fpr() const noexcept {
     return with_chain([](auto& sub_filters) { return sub_filters.delivered_fpr(); });
   }

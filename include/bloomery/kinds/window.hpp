@@ -1,30 +1,32 @@
 // kinds/window.hpp: the window filter: keys expire, by number or by time.
 //
-// What it is    a filter of what came lately. Time is cut into generations; a shift to the next one moves and clears nothing, so
-//               there is no pause, nothing to do while idle, and no thread behind it. An insert or look-up touches one cache
-//               line, and a look-up writes nothing.
-// Use it when   only the last million keys count, or those of the last 30 days: seen lately, sent lately, replayed lately.
+// What it is    a filter of what came lately. Time is cut into generations; a shift to the next one moves and clears
+//               nothing, so there is no pause, nothing to do while idle, and no background thread. An insert or look-up
+//               touches one cache line, and a look-up writes nothing.
+// Use it when   only the last million keys count, or those of the last 30 days: seen lately, sent lately, replayed
+//               lately.
 // Use instead   `blocked` where nothing expires: a third of the memory. `counting` where keys leave one by one.
 //
-// Window        `keys` is the guaranteed window: with it, each insert is reported until at least so many others were counted.
-//               An insert counts when it sets a new bit in its generation: what is repeated within one costs nothing,
-//               and a stream with repeats is covered further back.
-// Time          with `window_ns`, generations also end by time: a key is reported for at least so long after its last insert,
-//               and the filter forgets while nothing happens. `keys` then says how many may come in that time; if more do,
-//               generations end early, the rate is kept, and the window is shorter. window() says what is really covered.
-// Beyond it     the guarantee ends up to one generation later than asked for. Then a key fades: of those just outside, four in
-//               ten are still seen, then two, then fewer (docs/kinds/window.md has the table). No trace of a key is left after 15
-//               generations (stamped), or as soon as its slot is used again (rotating).
-// Age           age() says how many generations ago a key was inserted last: sometimes too young, never too old.
-// Result        `inserted` says that the key was surely not in the window, `present` that it may have been there. Both renew it.
-//               keys() counts the first ones over the filter's whole life.
+// Window        `keys` is the guaranteed window: with it, each insert is reported until at least so many others were
+//               counted. An insert counts when it sets a new bit in its generation: what is repeated within one costs
+//               nothing, and a stream with repeats is covered further back.
+// Time          with `window_ns`, generations also end by time: a key is reported for at least so long after its last
+//               insert, and the filter forgets while nothing happens. `keys` then states how many may come in that
+//               time; if more do, generations end early, the FPR is kept, and the window is shorter. window() reports
+//               what is really covered.
+// Beyond it     the guarantee ends up to one generation later than requested. Then a key fades: of those just outside,
+//               four in ten are still seen, then two, then fewer (docs/kinds/window.md has the table). No trace of a
+//               key is left after 15 generations (stamped), or as soon as its slot is used again (rotating).
+// Age           age() reports how many generations ago a key was inserted last: sometimes too young, never too old.
+// Result        `inserted` means that the key was surely not in the window, `present` that it may have been there. Both
+//               renew it. keys() counts the first ones over the filter's whole life.
 // Deletes       no; keys leave by themselves. Merges: no, two filters have no common generations.
 // Clock         a clock that goes back stands still until it has caught up; one that jumps ahead lets keys expire.
 //
 // Layouts       stamped (default): one line a key, 26 bits for each key of the window at 1 %, 44 at 0.1 %.
-//               rotating, rotating2 to rotating14 (generations; rotating has 3): one line for each generation and one more
-//               a look-up, 30 % smaller at 1 % and 36 % at 0.1 %.
-//               kernels/window.hpp defines the bits, kinds/window/fpr.hpp the rate, kinds/window/schedule.hpp the time.
+//               rotating, rotating2 to rotating14 (generations; rotating has 3): one line for each generation and one
+//               more a look-up, 30 % smaller at 1 % and 36 % at 0.1 %.
+//               kernels/window.hpp defines the bits, kinds/window/fpr.hpp the FPR, kinds/window/schedule.hpp the time.
 // Bytes         the lines; then 256 bytes: a record of generations (kinds/window/schedule.hpp).
 // Papers        A. Shtul, C. Baquero, P. S. Almeida, "Age-partitioned Bloom filters", 2020 (slices by age).
 // Threads       any number of readers, or one writer. Nothing here is atomic.
@@ -102,7 +104,7 @@ class BLOOMERY_API window {
   [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] unsigned hashes() const noexcept { return engine_.geometry().hashes; }
   [[nodiscard]] std::uint64_t lines() const noexcept { return engine_.geometry().lines; }
-  // Generations behind the current one whose keys are all reported.
+  // Generations before the current one whose keys are all reported.
   [[nodiscard]] unsigned generations() const noexcept { return engine_.geometry().kept(); }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return engine_.geometry().payload_bytes(); }
   [[nodiscard]] double fill() const noexcept { return engine_.fill(now()); }
@@ -133,7 +135,7 @@ class BLOOMERY_API window {
   }
 
  private:
-  // Where nothing depends on the time, nobody asks for it.
+  // Where nothing depends on the time, the clock is not read.
   [[nodiscard]] std::uint64_t now() const noexcept { return engine_.geometry().tick_ns == 0 ? 0 : now_ns(clock_); }
   static std::string_view layout_name(unsigned slots) noexcept {
     constexpr std::array<std::string_view, 15> names = {

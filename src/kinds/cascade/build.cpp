@@ -18,7 +18,7 @@ BLOOMERY_BODY result<void> check_apart(std::span<const std::uint64_t> a, std::sp
   return {};
 }
 
-// Asks a ribbon for digests where they lie, and brings those that match to the front; how many they are.
+// Looks up digests in a ribbon, in place, and brings those that match to the front; how many they are.
 BLOOMERY_BODY std::size_t matching_first(const kernels::ribbon_view& view, const kernels::ribbon_kernels& functions,
                                          std::span<std::uint64_t> digests) noexcept {
   constexpr std::size_t group = 512;

@@ -62,7 +62,7 @@ BLOOMERY_BODY failure cuckoo_refusal(const size_request& request, const cuckoo_c
     }
     return fail(errc::cannot_reach_fpr, cuckoo_model::name, {cuckoo_model::most_bits(choice.form)});
   }
-  // The least memory that holds the keys at any rate.
+  // The least memory that holds the keys at any FPR.
   std::uint64_t least = ~std::uint64_t{0};
   const cuckoo_candidate any_fpr{{.keys = request.keys}, 0, choice.most_overfull()};
   for_each_cuckoo(choice, [&](const kernels::cuckoo_geometry& geometry) {

@@ -3,7 +3,7 @@
 namespace bloomery::inline BLOOMERY_ABI {
 namespace sizing {
 
-// One width of remainders for what is asked, if it will do.
+// One width of remainders for the request, if it will do.
 BLOOMERY_BODY bool solve_dleft(const size_request& request, double bits, unsigned remainder_bits,
                                dleft_sized& out) noexcept {
   dleft_model model{{.buckets = 0, .remainder_bits = remainder_bits}};

@@ -43,7 +43,7 @@ BLOOMERY_BODY double fuse_room(const size_request& request) noexcept {
   return 0;
 }
 
-// The most keys that the room holds.
+// The most keys that the space holds.
 BLOOMERY_BODY std::uint64_t fuse_keys_in(const fuse_model& model, const size_request& request, double room) noexcept {
   std::uint64_t keys = 0;
   for (std::uint64_t step = max_filter_bits / 64; step != 0; step /= 2) {
@@ -64,7 +64,7 @@ BLOOMERY_BODY result<fuse_sized> size_fuse(const size_request& request, std::str
   if (request.keys && static_cast<double>(*request.keys) * 8.0 > static_cast<double>(max_filter_bits)) {
     return too_large(fuse_model::name, static_cast<double>(*request.keys) * 8.0);
   }
-  // The narrowest cells for a rate, the widest ones for a size.
+  // The narrowest cells for an FPR, the widest ones for a size.
   fuse_sized best;
   std::uint64_t least_bytes = 0;
   bool rate_reached = false;
@@ -85,7 +85,7 @@ BLOOMERY_BODY result<fuse_sized> size_fuse(const size_request& request, std::str
   }
   if (!rate_reached) return fail(errc::cannot_reach_fpr, fuse_model::name, {fuse_model::widths.back()});
   if (best.plan.keys == 0) return fail(errc::bad_memory, {}, {static_cast<std::uint64_t>(room / 8.0), least_bytes});
-  // The cells' own rate, or the one asked for where that is larger.
+  // The cells' own FPR, or the one requested where that is larger.
   const unsigned needed = hash_bits_needed(best.plan.keys, std::max(best.plan.fpr, request.fpr.value_or(0)));
   if (needed > 64) return fail(errc::not_enough_hash_bits, "kind fuse", {best.plan.keys, needed, 64});
   best.room = room;

@@ -11,7 +11,7 @@ BLOOMERY_BODY result<unsigned> growing_width_of(std::string_view layout) noexcep
   return fail(errc::unsupported, "kind growing has the layouts slots16, slots24 and slots32");
 }
 
-// The narrowest slots that keep the rate for the usual growth, or failing that the widest.
+// The narrowest slots that keep the FPR for the usual growth, or failing that the widest.
 BLOOMERY_BODY unsigned growing_width_for(double rate) noexcept {
   for (const unsigned width : growing_model::widths) {
     if (growing_model{width}.usual_fpr() <= rate) return width;

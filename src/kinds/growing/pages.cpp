@@ -33,7 +33,7 @@ BLOOMERY_BODY bool growing_pages::add_slab(std::uint64_t pages) noexcept {
 }
 
 BLOOMERY_BODY std::byte* growing_pages::take_page() noexcept {
-  // Slabs fill one after the other: there may be room in more than the last only after reserve and reset.
+  // Slabs fill one after the other: there may be space in more than the last only after reserve and reset.
   std::uint64_t at = own_.slab_count;
   while (at > 0 && own_.slabs[at - 1].used == 0) --at;
   if (at == 0 || own_.slabs[at - 1].used == own_.slabs[at - 1].room) {
@@ -53,7 +53,7 @@ BLOOMERY_BODY bool growing_pages::reserve(std::uint64_t pages) noexcept {
   while (idle < pages) {
     const std::uint64_t more = std::min(pages - idle, slab_pages);
     if (!add_slab(more)) return false;
-    // Memory that is zero already is given by the system when it is first written to.
+    // The system provides memory that is zero already when it is first written to.
     std::byte* memory = own_.slabs[own_.slab_count - 1].memory;
     for (std::uint64_t i = 0; i < more * page_stride; i += 4096) {
       *static_cast<volatile std::byte*>(memory + i) = std::byte{0};
@@ -111,7 +111,7 @@ BLOOMERY_BODY bool growing_pages::grow_second_level() noexcept {
   return true;
 }
 
-// A table of more than 2^base_bits entries has memory of its own; the others lie in `base`.
+// A table of more than 2^base_bits entries has memory of its own; the others are in `base`.
 BLOOMERY_BODY bool growing_pages::double_table(table& of) noexcept {
   const unsigned bits = of.tag();
   const std::uint64_t before = std::uint64_t{1} << bits;

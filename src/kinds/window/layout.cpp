@@ -27,7 +27,7 @@ BLOOMERY_BODY double window_layout::load_for(unsigned hashes, double fpr) const 
   double low = std::log(1e-4);
   double high = std::log(1024.0);
   double at = std::log(2.0);
-  // The next point is where the secant of the last two says; where that leaves what is left, the middle.
+  // The next point is where the secant of the last two is zero; where that leaves what is left, the middle.
   double before = at + 0.1;
   double value_before = distance(before);
   for (int i = 0; i < 60 && high - low > 1e-7; ++i) {
@@ -49,7 +49,7 @@ BLOOMERY_BODY std::uint64_t window_layout::lines_for(std::uint64_t keys, unsigne
   const double most = static_cast<double>(max_lines()) * 2;
   auto lines = static_cast<std::uint64_t>(wanted < most ? wanted : most);
   while (lines < max_lines() && rate(hashes, each, lines) > fpr) lines += 1 + lines / 4096;
-  // Small filters vary less than the limit for large ones says.
+  // Small filters vary less than the limit for large ones states.
   while (lines > 1 && lines < 64 && rate(hashes, each, lines - 1) <= fpr) --lines;
   return lines;
 }

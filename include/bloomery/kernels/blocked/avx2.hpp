@@ -1,8 +1,8 @@
 // kernels/blocked/avx2.hpp: the blocked layouts with AVX2. Same bits and answers as kernels/blocked.hpp.
 //
 // A block of split32 is one register, a block of split64 two. The eight products of a key are computed by one
-// multiplication of 32-bit lanes; for split64 the salts lie in the order 0 4 1 5 2 6 3 7, so that the upper half of each
-// 64-bit lane belongs to the second register and two shifts take the products apart.
+// multiplication of 32-bit lanes; for split64 the salts are in the order 0 4 1 5 2 6 3 7, so that the upper half of
+// each 64-bit lane belongs to the second register and two shifts take the products apart.
 #pragma once
 
 #include <bloomery/core/vector_avx2.hpp>
@@ -146,7 +146,7 @@ BLOOMERY_INLINE unsigned contains_mask8(__m256i abcd, __m256i efgh) {
   return static_cast<unsigned>(_mm256_movemask_ps(_mm256_castsi256_ps(zero_lanes(abcd, efgh))));
 }
 
-// Counts in the lanes of a register, which have room for far more than a group.
+// Counts in the lanes of a register, which have space for far more than a group.
 #define BLOOMERY_OWN_COUNTER
 struct present_counter {
   std::uint64_t total = 0;

@@ -1,12 +1,12 @@
 // kernels/blocked/avx512.hpp: the blocked layouts with AVX-512 (F, VL, DQ, BW). Same bits and answers as
 // kernels/blocked.hpp.
 //
-// A block of split64 is one register: one multiplication gives the eight products, each in 64 bits of its own, one shift
-// brings the bit numbers to the bottom, and a rotation of 1, whose count is taken modulo 64, makes the bits. What a block
-// lacks is a mask of lanes, so that an answer is whether a mask is zero. split32 is the code of AVX2 with such masks, for
-// single keys; its batches are those of AVX2 (kernels/blocked/dispatch.hpp).
-// The places of the blocks are those of AVX2, four keys at a time. The loops do not hash: 64 digests at a time come from
-// the code of AVX2, because hashing inside the loops bought 4 % there and doubles what a program has to compile.
+// A block of split64 is one register: one multiplication gives the eight products, each in 64 bits of its own, one
+// shift brings the bit numbers to the bottom, and a rotation of 1, whose count is taken modulo 64, makes the bits. What
+// a block lacks is a mask of lanes, so that an answer is whether a mask is zero. split32 is the code of AVX2 with such
+// masks, for single keys; its batches are those of AVX2 (kernels/blocked/dispatch.hpp).
+// The places of the blocks are those of AVX2, four keys at a time. The loops do not hash: 64 digests at a time come
+// from the code of AVX2, because hashing inside the loops bought 4 % there and doubles what a program has to compile.
 #pragma once
 
 #include <bloomery/kernels/blocked/avx2.hpp>
@@ -38,7 +38,7 @@ BLOOMERY_INLINE __m512i down_by_26(__m512i a) {
 }
 
 BLOOMERY_INLINE __m512i one_bit_a_lane(const std::uint64_t* y, unsigned first_salt) {
-  std::int32_t x = 0;  // the upper half of y; loaded into all lanes at once
+  std::int32_t x = 0;  // the upper half of y; loaded into all lanes together
   std::memcpy(&x, reinterpret_cast<const std::byte*>(y) + 4, sizeof(x));
   __m512i products = _mm512_maskz_mul_epu32(all_lanes, _mm512_set1_epi32(x), load(&wide_salts[first_salt]));
   BLOOMERY_OPAQUE(products);

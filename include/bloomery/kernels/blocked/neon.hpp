@@ -1,9 +1,9 @@
-// kernels/blocked/neon.hpp: the blocked layouts with NEON, which every 64-bit ARM processor has. Same bits and answers as
-// kernels/blocked.hpp.
+// kernels/blocked/neon.hpp: the blocked layouts with NEON, which every 64-bit ARM processor has. Same bits and answers
+// as kernels/blocked.hpp.
 //
-// A block of split32 is two registers, a block of split64 four. NEON shifts each lane by the lowest byte of a count of its
-// own and ignores the rest of that count. So for split64 the salts lie in the order 0 2 1 3, 4 6 5 7: the lower of two
-// products, shifted down in its 32 bits, counts for one register, and the upper, shifted down in 64, for the next.
+// A block of split32 is two registers, a block of split64 four. NEON shifts each lane by the lowest byte of a count of
+// its own and ignores the rest of that count. So for split64 the salts are in the order 0 2 1 3, 4 6 5 7: the lower of
+// two products, shifted down in its 32 bits, counts for one register, and the upper, shifted down in 64, for the next.
 #pragma once
 
 #include <bloomery/core/intrinsics.hpp>

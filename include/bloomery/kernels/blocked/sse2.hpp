@@ -1,10 +1,10 @@
 // kernels/blocked/sse2.hpp: the blocked layouts with SSE2, which every x86-64 processor has. Same bits and answers as
 // kernels/blocked.hpp.
 //
-// SSE2 multiplies two 32-bit lanes at once and shifts all lanes by one count. So 2^n comes from the exponent of a float:
-// n + 127 is put there and the float converted to an integer. n = 31 is out of range for a signed integer, and what the
-// conversion gives then, 0x80000000, is the bit that is wanted. For lanes of 64 bits that is done with the lower five
-// bits of the six, and the sixth puts the result into the lower or the upper half.
+// SSE2 multiplies two 32-bit lanes at once and shifts all lanes by one count. So 2^n comes from the exponent of a
+// float: n + 127 is put there and the float converted to an integer. n = 31 is out of range for a signed integer, and
+// what the conversion gives then, 0x80000000, is the bit that is wanted. For lanes of 64 bits that is done with the
+// lower five bits of the six, and the sixth puts the result into the lower or the upper half.
 #pragma once
 
 #include <bloomery/core/intrinsics.hpp>
@@ -69,7 +69,8 @@ BLOOMERY_INLINE bool one_present(vector missing) {
   return _mm_movemask_epi8(_mm_cmpeq_epi8(missing, _mm_setzero_si128())) == 0xffff;
 }
 
-// Packing keeps zero zero and anything else something else: of eight vectors, four words of 16 bits each, then two bytes.
+// Packing keeps zero zero and anything else something else: of eight vectors, four words of 16 bits each, then two
+// bytes.
 BLOOMERY_INLINE vector pack2(vector a, vector b) { return _mm_packs_epi32(a, b); }
 BLOOMERY_INLINE vector pack4(vector ab, vector cd) { return _mm_packs_epi16(ab, cd); }
 BLOOMERY_INLINE unsigned contains_mask8(vector abcd, vector efgh) {

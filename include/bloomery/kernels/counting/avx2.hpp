@@ -1,7 +1,8 @@
-// kernels/counting/avx2.hpp: batches over lines of counters with AVX2. Same counters and answers as kernels/counting.hpp.
+// kernels/counting/avx2.hpp: batches over lines of counters with AVX2. Same counters and answers as
+// kernels/counting.hpp.
 //
-// A line is two registers of four words. The products of a key are made as for split64 (kernels/blocked/avx2.hpp); a shift
-// by a different count in each word brings the probed counter to its lower end.
+// A line is two registers of four words. The products of a key are made as for split64 (kernels/blocked/avx2.hpp); a
+// shift by a different count in each word brings the probed counter to its lower end.
 #pragma once
 
 #include <bloomery/kernels/blocked/avx2.hpp>

@@ -1,5 +1,5 @@
-// kernels/counting/dispatch.hpp: the kernels over lines of counters, a table for each instruction set. AVX-512 runs what
-// AVX2 does, other sets the scalar code.
+// kernels/counting/dispatch.hpp: the kernels over lines of counters, a table for each instruction set. AVX-512 runs
+// what AVX2 does, other sets the scalar code.
 #pragma once
 
 #include <bloomery/core/dispatch.hpp>

@@ -1,9 +1,9 @@
 // kernels/cuckoo/avx2.hpp: look-ups in slots of fingerprints with AVX2, four keys at a time. Same answers as
 // kernels/cuckoo.hpp.
 //
-// For buckets within 8 bytes and fewer than 2^32 of them: then all products are of 32 bits. A group of 64 keys is made into
-// places first, whose memory is sent for where the filter is larger than the caches near the processor; the group before it
-// is then gathered and compared.
+// For buckets within 8 bytes and fewer than 2^32 of them: then all products are of 32 bits. A group of 64 keys is made
+// into places first, whose memory is prefetched where the filter is larger than the caches near the processor; the
+// group before it is then gathered and compared.
 #pragma once
 
 #include <bloomery/core/vector_avx2.hpp>
@@ -16,7 +16,7 @@ namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::av
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX2
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
-// Where the keys of a group lie, in bits from the start, and their fingerprints.
+// Where the keys of a group are, in bits from the start, and their fingerprints.
 struct cuckoo_group {
   static constexpr std::size_t size = 64;
   alignas(32) std::array<std::uint64_t, size> first;

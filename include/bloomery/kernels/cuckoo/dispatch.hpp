@@ -10,7 +10,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI::kernels {
 
-// A filter beyond this size is worth prefetching.
+// A filter beyond this size is prefetched.
 inline constexpr std::uint64_t cuckoo_far_bytes = std::uint64_t{1} << 20U;
 
 template <class Word, cuckoo_form Form, bool Whole>

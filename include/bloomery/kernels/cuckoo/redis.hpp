@@ -3,10 +3,10 @@
 //     fingerprint = digest mod 255 + 1            bucket = digest mod buckets, which are a power of two
 //     other bucket = (bucket xor fingerprint * 0x5bd1e995) mod buckets
 //
-// A bucket is `slots` bytes; 0 is an empty slot. The digest is MurmurHash64A of the key with seed 0. An insert takes the first
-// free slot of the bucket, then of the other one; where there is none, it puts its fingerprint in place of the first
-// slot's, that one into its own other bucket, in place of the second slot's, and so on, 20 times at most unless a filter
-// says otherwise. A chain of moves that finds no room is undone.
+// A bucket is `slots` bytes; 0 is an empty slot. The digest is MurmurHash64A of the key with seed 0. An insert takes
+// the first free slot of the bucket, then of the other one; where there is none, it puts its fingerprint in place of
+// the first slot's, that one into its own other bucket, in place of the second slot's, and so on, 20 times at most
+// unless a filter states otherwise. A chain of moves that finds no space is undone.
 #pragma once
 
 #include <bloomery/core/result.hpp>
@@ -87,7 +87,7 @@ struct cuckoo_editor<Word, cuckoo_form::redis, Whole> : cuckoo_table<Word, cucko
   bool put_where_free(const cuckoo_key& key) const noexcept {
     return put(key.first, key.fingerprint) || put(key.other, key.fingerprint);
   }
-  // By moving others, so many at most; false, and nothing has changed, when that finds no room.
+  // By moving others, so many at most; false, and nothing has changed, when that finds no space.
   bool put_by_moves(const cuckoo_key& key, unsigned most_moves = redis_most_moves) const noexcept {
     std::uint64_t bucket = key.first;
     auto moving = static_cast<std::byte>(key.fingerprint);

@@ -5,7 +5,8 @@
 
 namespace bloomery::inline BLOOMERY_ABI::kernels {
 
-// A single look-up in slots and windows within 8 bytes: one code for both, from numbers that are worked out once a filter.
+// A single look-up in slots and windows within 8 bytes: one code for both, from numbers that are worked out once a
+// filter.
 struct cuckoo_single {
   std::uint64_t buckets = 0;
   std::uint64_t stride = 0;

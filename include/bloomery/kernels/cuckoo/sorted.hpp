@@ -5,8 +5,8 @@
 //
 //     number of a <= b <= c <= d    a + C(b + 1, 2) + C(c + 2, 3) + C(d + 3, 4)
 //
-// Stored are these 12 bits, and above them the upper bits of the four slots in the same order. Slots with the same lowest
-// bits are sorted by their upper bits, so that a content has one form.
+// Stored are these 12 bits, and above them the upper bits of the four slots in the same order. Slots with the same
+// lowest bits are sorted by their upper bits, so that a content has one form.
 #pragma once
 
 #include <array>
@@ -37,7 +37,7 @@ constexpr std::array<std::uint16_t, 4096> make_sorted_table() noexcept {
 }
 inline constexpr std::array<std::uint16_t, 4096> sorted_table = make_sorted_table();
 
-// The lanes of a bucket from what is stored; what lies above the bucket in `stored` is passed over.
+// The lanes of a bucket from what is stored; what is above the bucket in `stored` is passed over.
 template <class Word>
 Word sorted_unpack(Word stored, unsigned slot_bits) noexcept {
   const std::uint32_t low = sorted_table[static_cast<std::size_t>(stored & 0xfffU)];

@@ -1,7 +1,7 @@
 // kernels/fuse/avx2.hpp: the cells of binary fuse keys with AVX2, four keys at a time. Same cells as kernels/fuse.hpp.
 //
-// Only finding the cells is vector code: reading them is three or four loads a key on any instruction set. A gather saves a
-// tenth of that where it is quick and costs several times as much where it was made slow to be safe.
+// Only finding the cells is vector code: reading them is three or four loads a key on any instruction set. A gather
+// saves a tenth of that where it is quick and costs several times as much where it was made slow to be safe.
 #pragma once
 
 #include <bloomery/core/vector_avx2.hpp>

@@ -1,5 +1,6 @@
 // kernels/fuse/dispatch.hpp: the batches of binary fuse filters, a table for each instruction set. AVX-512 runs what
-// AVX2 does, other sets the scalar code. For the bodies of the kinds, which instantiate it: a program does not include it.
+// AVX2 does, other sets the scalar code. For the bodies of the kinds, which instantiate it: a program does not include
+// it.
 #pragma once
 
 #include <bloomery/core/dispatch.hpp>

@@ -15,7 +15,7 @@ namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::av
 #define BLOOMERY_TARGET BLOOMERY_FOR_AVX2
 #define BLOOMERY_INLINE BLOOMERY_FOR_AVX2 BLOOMERY_ALWAYS_INLINE inline
 
-// Not zero in the lanes that match. A slot matches when what differs from the digest lies at or below its last 1: half of
+// Not zero in the lanes that match. A slot matches when what differs from the digest is at or below its last 1: half of
 // that is then less than the last 1. Nothing is less than the last 1 of an empty slot, which is 0.
 BLOOMERY_INLINE __m256i matches16(__m256i slots, __m256i digest) {
   const __m256i last = _mm256_and_si256(slots, _mm256_sub_epi16(_mm256_setzero_si256(), slots));

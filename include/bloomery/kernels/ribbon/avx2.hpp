@@ -1,4 +1,5 @@
-// kernels/ribbon/avx2.hpp: look-ups in a ribbon filter with AVX2, eight columns at a time. Same answers as the portable code.
+// kernels/ribbon/avx2.hpp: look-ups in a ribbon filter with AVX2, eight columns at a time. Same answers as the portable
+// code.
 #pragma once
 
 #include <bloomery/core/vector_avx2.hpp>

@@ -1,7 +1,7 @@
 // kernels/window/avx2.hpp: the lines of the window filter with AVX2. Same bits and answers as kernels/window.hpp.
 //
-// A line is two registers of 8 lanes. A mask of lanes becomes all ones or zeros in each lane by comparing it with the lane's
-// own bit.
+// A line is two registers of 8 lanes. A mask of lanes becomes all ones or zeros in each lane by comparing it with the
+// lane's own bit.
 #pragma once
 
 #include <bloomery/core/intrinsics.hpp>

@@ -78,8 +78,8 @@ class blocked_fpr {
   std::array<std::array<unsigned, lanes>, lanes> draws_{};
 };
 
-// The rate of one block whose lanes are so full: the mean, over the lane that the first of k probes falls into, of the
-// product of the fills of the lanes that it and the next ones ask.
+// The FPR of one block whose lanes are so full: the mean, over the lane that the first of k probes falls into, of the
+// product of the fills of the lanes that it and the next ones read.
 BLOOMERY_API double rate_of_lanes(const std::array<double, 8>& fill, unsigned hashes) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -1,4 +1,5 @@
-// kinds/blocked/layout.hpp: the two layouts of kind blocked: their sizes, and how their blocks are shared out to threads.
+// kinds/blocked/layout.hpp: the two layouts of kind blocked: their sizes, and how their blocks are shared out to
+// threads.
 #pragma once
 
 #include <bloomery/kernels/blocked.hpp>
@@ -38,14 +39,15 @@ struct blocked_model {
   }
 };
 
-// Parts that are runs of whole lines, one for each of several threads. A block of split64 is a line, one of split32 half
-// a line.
+// Partitions: runs of whole lines, one for each of several threads. A block of split64 is a line, one of split32 half a
+// line.
 class block_partition {
  public:
   block_partition(block_layout layout, std::uint64_t blocks, unsigned parts) noexcept
       : blocks_(blocks), halves_(layout == block_layout::split32) {
     const std::uint64_t lines = halves_ ? (blocks + 1) / 2 : blocks;
-    // parts * 2^64 / lines, rounded down, so that the last line stays below `parts`; with few lines, one to a part.
+    // parts * 2^64 / lines, rounded down, so that the last line stays below `parts`; with few lines, one to a
+    // partition.
     const uint128 scale = (static_cast<uint128>(parts) << 64U) / (lines == 0 ? 1 : lines);
     scale_ = lines <= parts ? ~std::uint64_t{0} : static_cast<std::uint64_t>(scale);
   }

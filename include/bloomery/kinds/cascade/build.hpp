@@ -1,5 +1,5 @@
-// kinds/cascade/build.hpp: what building a cascade takes beside the systems of kinds/ribbon/build.hpp: two lists that must have no
-// digest in common, and those of one that come through the sieve of the other.
+// kinds/cascade/build.hpp: what building a cascade takes beside the systems of kinds/ribbon/build.hpp: two lists that
+// must have no digest in common, and those of one that come through the sieve of the other.
 #pragma once
 
 #include <array>

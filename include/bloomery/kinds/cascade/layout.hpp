@@ -1,16 +1,16 @@
 // kinds/cascade/layout.hpp: the two parts of a cascade, how large they are, and which choice makes the smallest one.
 //
-// A cascade holds one of its two lists: the included keys, or the excluded ones where those are so few that it is smaller
-// the other way round ("reversed": what it matches is then what it answers no to).
+// A cascade holds one of its two lists: the included keys, or the excluded ones where those are so few that it is
+// smaller the other way round ("reversed": what it matches is then what it answers no to).
 //
 // Sieve   a ribbon filter of the held keys: log2(1/q) bits for each, and it lets a share q of the other list through.
-// Table   a ribbon of one bit a slot: held keys match there, and those of the other list that came through the sieve do not.
-//         One bit for each of both.
+// Table   a ribbon of one bit a slot: held keys match there, and those of the other list that came through the sieve do
+//         not. One bit for each of both.
 //
-// With h held keys and o others that is h log2(1/q) + h + q o bits, least at q = h / (o ln 2): h (log2(o / h) + 1.914). A
-// share of slots with one bit more gains nothing, as the sum is linear in that share; so q is a power of two, which costs 0.086
-// bits a held key at most, unless a rate for keys of neither list asks for another one. The least that is possible for o much
-// larger than h is h (log2(o / h) + 1.443) bits.
+// With h held keys and o others that is h log2(1/q) + h + q o bits, least at q = h / (o ln 2): h (log2(o / h) + 1.914).
+// A share of slots with one bit more gains nothing, as the sum is linear in that share; so q is a power of two, which
+// costs 0.086 bits a held key at most, unless an FPR for keys of neither list requires another one. The least that is
+// possible for o much larger than h is h (log2(o / h) + 1.443) bits.
 #pragma once
 
 #include <bloomery/kinds/ribbon/layout.hpp>
@@ -24,8 +24,8 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 // The sieve, zeros to a cache line, the table. A part without keys, or a sieve that would not pay, is not there.
 struct cascade_geometry {
-  // Layers of each part. What the last of them takes grows with the keys, which costs time when it is built and hardly any
-  // space: less than a key in a thousand gets there.
+  // Layers of each part. What the last of them takes grows with the keys, which costs time when it is built and hardly
+  // any space: less than a key in a thousand gets there.
   static constexpr unsigned most_layers = 3;
   // So that the table does not hash as the sieve does. Seeds of last layers are added to it, and are smaller.
   static constexpr std::uint64_t table_salt = std::uint64_t{1} << 32U;
@@ -54,14 +54,14 @@ struct cascade_geometry {
     return (has_sieve() ? sieve.lines() : 0U) + (has_table() ? table.lines() : 0U);
   }
 
-  // More of the other list than come through a sieve of this rate, but for one in thousands.
+  // More of the other list than come through a sieve of this FPR, but for one in thousands.
   static std::uint64_t most_through(std::uint64_t others, const ribbon_rate& rate) noexcept {
     if (rate.columns == 0) return others;
     const double mean = static_cast<double>(others) * rate.fpr();
     const auto most = static_cast<std::uint64_t>(std::ceil(mean + 4.0 * std::sqrt(mean)));
     return most < others ? most : others;
   }
-  // What so many keys take at most, with a sieve of this rate (columns 0: without).
+  // What so many keys take at most, with a sieve of this FPR (columns 0: without).
   static cascade_geometry with_sieve(const sizing::universe& keys, bool reversed, const ribbon_rate& rate) noexcept {
     cascade_geometry made;
     made.reversed = reversed;
@@ -73,8 +73,8 @@ struct cascade_geometry {
     made.table = ribbon_geometry::for_keys(held + most_through(others, rate), table_rate, most_layers);
     return made;
   }
-  // The smallest one, of those whose rate for keys of neither list is not above the one given; with that rate, it holds the
-  // included keys. Of two that are equally large, the one that says no more often.
+  // The smallest one, of those whose FPR for keys of neither list is not above the one provided; with that FPR, it
+  // holds the included keys. Of two that are equally large, the one that answers no more often.
   static result<cascade_geometry> for_keys(const sizing::universe& keys, std::optional<double> fpr) noexcept {
     ribbon_rate least{.columns = 0, .share = 0};
     if (fpr && *fpr < 0.5) {
@@ -99,7 +99,7 @@ struct cascade_geometry {
 
 namespace sizing {
 
-// What of a request a cascade cannot be asked for.
+// What a cascade cannot provide of a request.
 BLOOMERY_API result<void> check_cascade(const size_request& request, std::string_view layout) noexcept;
 
 // For lists of so many keys: not more than these bytes.

@@ -1,6 +1,6 @@
 // kinds/cuckoo/layout.hpp: the layouts of kind cuckoo, how full they get, and their sizes.
 //
-// How full. With random keys an insert first finds no room at these shares of the slots: the mean, and the worst of 20
+// How full. With random keys an insert first finds no space at these shares of the slots: the mean, and the worst of 20
 // fillings (2 for 1e8 keys); tests/kinds/cuckoo_size_test.cpp measures them again.
 //
 //     layout       slot bits    1e4 keys         1e6 keys         1e8 keys
@@ -12,10 +12,11 @@
 //     window       12           0.959   0.955    0.953   0.951    0.949   0.948
 //     window       9            0.957   0.951    0.952   0.949
 //
-// A filter is made for a little less (`load`), and small ones for still less (`spare`): what is measured varies by the root
-// of the number of keys. Beside that, a fingerprint and its two buckets are one class of keys, and a class with more keys than
-// two buckets have slots is the end. Buckets of 4 slots and 8 bits do not meet that; with 2 slots, or few bits, many keys do.
-// `overfull` is how many such classes are to be expected: a filter is made only where that is next to none (`most_overfull`).
+// A filter is made for a little less (`load`), and small ones for still less (`spare`): what is measured varies by the
+// root of the number of keys. Beside that, a fingerprint and its two buckets are one class of keys, and a class with
+// more keys than two buckets have slots is the end. Buckets of 4 slots and 8 bits do not meet that; with 2 slots, or
+// few bits, many keys do. `overfull` is how many such classes are to be expected: a filter is made only where that is
+// next to none (`most_overfull`).
 #pragma once
 
 #include <bloomery/kernels/cuckoo.hpp>
@@ -93,8 +94,8 @@ struct cuckoo_model {
     const double rate = one + -std::expm1(-2.0 * one) / values;
     return rate < 1.0 ? rate : 1.0;
   }
-  // Classes that are expected to hold more keys than their slots: the first term of the Poisson tail, of fingerprint 1 and of
-  // the others.
+  // Classes that are expected to hold more keys than their slots: the first term of the Poisson tail, of fingerprint 1
+  // and of the others.
   [[nodiscard]] double overfull(double keys) const noexcept {
     const double pairs = static_cast<double>(geometry.buckets) / 2.0;
     const double mean = keys / (pairs * fingerprint_values());
@@ -105,7 +106,7 @@ struct cuckoo_model {
   }
 };
 
-// The same of layout redis, which promises nothing but its slots.
+// The same of layout redis, which guarantees nothing but its slots.
 struct cuckoo_redis_model {
   kernels::cuckoo_geometry geometry;
 
@@ -132,7 +133,8 @@ decltype(auto) with_cuckoo_model(const kernels::cuckoo_geometry& geometry, F&& f
   return geometry.form == kernels::cuckoo_form::redis ? f(cuckoo_redis_model{geometry}) : f(cuckoo_model{geometry});
 }
 
-// What --layout says: a form, slots of a bucket, and a width or 0 (redis: what follows are the slots). Empty: all is chosen by what is smallest.
+// The value of --layout: a form, slots of a bucket, and a width or 0 (redis: what follows are the slots). Empty: all is
+// chosen by what is smallest.
 struct cuckoo_choice {
   bool any_form = true;
   kernels::cuckoo_form form = kernels::cuckoo_form::slots;
@@ -149,8 +151,8 @@ BLOOMERY_API unsigned number_in(std::string_view digits) noexcept;
 
 BLOOMERY_API result<cuckoo_choice> find_cuckoo_layout(std::string_view text) noexcept;
 
-// Whether an insert can have made every slot. A slot of a window without a fingerprint, or of a bucket beside the array, would be
-// another one after a move.
+// Whether an insert can have made every slot. A slot of a window without a fingerprint, or of a bucket beside the
+// array, would be another one after a move.
 template <class Table>
 bool cuckoo_is_possible(const Table& /*table*/) noexcept {
   return true;
@@ -173,7 +175,7 @@ struct cuckoo_sized {
   size_plan plan{};
 };
 
-// The largest number of keys with a rate of at most p.
+// The largest number of keys with an FPR of at most p.
 template <class Model>
 std::uint64_t cuckoo_keys_at(const Model& model, double p) noexcept {
   std::uint64_t low = 0;
@@ -183,11 +185,11 @@ std::uint64_t cuckoo_keys_at(const Model& model, double p) noexcept {
   return low;
 }
 
-// One layout and width for what is asked, if it will do. Of two that will, the better is the one with the smaller size (a
-// rate was asked for), the lower rate, or the more keys.
+// One layout and width for the request, if it will do. Of two that will, the better is the one with the smaller size
+// (an FPR was requested), the lower FPR, or the more keys.
 struct cuckoo_candidate {
   size_request request;
-  std::uint64_t bits;  // given, or 0
+  std::uint64_t bits;  // provided, or 0
   double most_overfull;
 
   [[nodiscard]] bool solve(const kernels::cuckoo_geometry& geometry, cuckoo_sized& out) const noexcept {

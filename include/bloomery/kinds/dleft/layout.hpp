@@ -1,16 +1,16 @@
-// kinds/dleft/layout.hpp: how full the buckets of kind dleft get, its rate, and its sizes.
+// kinds/dleft/layout.hpp: how full the buckets of kind dleft get, its FPR, and its sizes.
 //
-// How full. With random keys a stash of 8 entries first has no room at these shares of the cells: the mean, and the worst of
-// 40 fillings (4 for 1e7 cells, 1 for 1e8); tests/kinds/dleft_test.cpp measures some of them again.
+// How full. With random keys a stash of 8 entries first has no space at these shares of the cells: the mean, and the
+// worst of 40 fillings (4 for 1e7 cells, 1 for 1e8); tests/kinds/dleft_test.cpp measures some of them again.
 //
 //     remainder bits    1e4 cells        1e6 cells        1e7 cells        1e8 cells
 //     6                 0.947   0.936    0.913   0.907    0.903   0.902    0.890
 //     12                0.948   0.933    0.916   0.912    0.906   0.906    0.898
 //
-// The first key for the stash comes at 0.92, 0.90, 0.89 and 0.89. A filter is made for 0.88 of its cells, and beyond 2^24 keys
-// for 0.002 less at each doubling.
+// The first key for the stash comes at 0.92, 0.90, 0.89 and 0.89. A filter is made for 0.88 of its cells, and beyond
+// 2^24 keys for 0.002 less at each doubling.
 //
-// Rate. A key seems to be there when its value is that of another one: as many values as a table has buckets, times 2^r.
+// FPR. A key seems to be there when its value is that of another one: as many values as a table has buckets, times 2^r.
 #pragma once
 
 #include <algorithm>
@@ -46,7 +46,7 @@ struct dleft_model {
   [[nodiscard]] double fpr(double keys) const noexcept {
     return -std::expm1(keys * std::log1p(-1.0 / static_cast<double>(geometry.values())));
   }
-  // The most keys with a rate of at most p; the fewest buckets for so many keys at that rate.
+  // The most keys with an FPR of at most p; the fewest buckets for so many keys at that FPR.
   [[nodiscard]] std::uint64_t keys_at(double p) const noexcept {
     return static_cast<std::uint64_t>(std::log1p(-p) / std::log1p(-1.0 / static_cast<double>(geometry.values())));
   }
@@ -63,8 +63,8 @@ struct dleft_sized {
   size_plan plan{};
 };
 
-// Of two widths that will do, the better is the one with the smaller size (a rate was asked for), the lower rate, or the more
-// keys.
+// Of two widths that will do, the better is the one with the smaller size (an FPR was requested), the lower FPR, or the
+// more keys.
 BLOOMERY_API result<dleft_sized> size_dleft(const size_request& request, std::string_view layout) noexcept;
 
 }  // namespace sizing

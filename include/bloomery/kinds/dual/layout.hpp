@@ -1,9 +1,10 @@
 // kinds/dual/layout.hpp: how kind dual shares out its memory, and the list of keys that came back.
 //
-// The memory is made of units. A unit is one block of the removal filter (64 bytes), as many blocks of the add filter as a
-// layout says, and one slot of the list (8 bytes); there are 16 slots more, so that small filters have some. Both filters
-// have the same number of hash functions, and at what they are made for the same number of keys in a block: they have one
-// rate. The blocks of the add filter are a multiple of those of the removal filter, so each has one block of removals.
+// The memory is made of units. A unit is one block of the removal filter (64 bytes), as many blocks of the add filter
+// as a layout states, and one slot of the list (8 bytes); there are 16 slots more, so that small filters have some.
+// Both filters have the same number of hash functions, and at what they are made for the same number of keys in a
+// block: they have one FPR. The blocks of the add filter are a multiple of those of the removal filter, so each has one
+// block of removals.
 #pragma once
 
 #include <algorithm>
@@ -57,9 +58,10 @@ struct BLOOMERY_API dual_model {
     if (memory < bits(1) / 8) return fail(errc::bad_memory, {}, {memory, bits(1) / 8});
     return bits(units(memory * 8));
   }
-  // That of the removal filter, with all of its removals; the add filter's is a little lower. A key that the removal filter
-  // has already is lost and no removal, so each one that counts sets a bit: they fill it as 1 / (1 - mean) times as many
-  // keys would, where the mean is that of the rate while it fills (by Simpson's rule). Below 0.1 % it hardly matters.
+  // That of the removal filter, with all of its removals; the add filter's is a little lower. A key that the removal
+  // filter has already is lost and no removal, so each one that counts sets a bit: they fill it as 1 / (1 - mean) times
+  // as many keys would, where the mean is that of the FPR while it fills (by Simpson's rule). Below 0.1 % it hardly
+  // matters.
   [[nodiscard]] double fpr(std::uint64_t keys, std::uint64_t size, unsigned hashes) const noexcept {
     const std::uint64_t count = removals(keys);
     const auto rate = [&](std::uint64_t of) { return blocked_model{}.fpr(of, units(size) * block_bits, hashes); };
@@ -76,9 +78,9 @@ struct BLOOMERY_API dual_model {
   }
 };
 
-// Digests that are there although the removal filter has them: keys that were removed and came back, and new ones that it
-// took for removed. Exact, but that digests 0 and 1 are one: 0 is an empty slot. A digest lies in one of 64 slots behind a
-// place that depends on it; the list is full for it when these are.
+// Digests that are there although the removal filter has them: keys that were removed and came back, and new ones that
+// it took for removed. Exact, but that digests 0 and 1 are one: 0 is an empty slot. A digest is in one of 64 slots
+// after a place that depends on it; the list is full for it when these are.
 class return_list {
  public:
   static constexpr std::uint64_t window = 64;
@@ -88,7 +90,7 @@ class return_list {
   explicit return_list(std::span<const std::byte> bytes) noexcept : slots_(bit_store::view(bytes)) {}
 
   [[nodiscard]] bool contains(std::uint64_t digest) const noexcept { return find(digest, entry(digest)) != none; }
-  // False: there is no room for it.
+  // False: there is no space for it.
   bool insert(std::uint64_t digest) noexcept { return contains(digest) || put(find(digest, 0), entry(digest)); }
   // False: it was not there.
   bool erase(std::uint64_t digest) noexcept { return put(find(digest, entry(digest)), 0); }
@@ -107,7 +109,7 @@ class return_list {
       if (slots_.word(i) != 0) f(slots_.word(i));
     }
   }
-  // Calls f(first byte, size) for the slots in which the digest may lie: one run, or two where it goes on at the front.
+  // Calls f(first byte, size) for the slots in which the digest may be: one run, or two where it goes on at the front.
   template <class F>
   void for_each_touched(std::uint64_t digest, F&& f) const {
     const std::uint64_t first = home(digest);

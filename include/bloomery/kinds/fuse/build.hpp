@@ -1,12 +1,12 @@
 // kinds/fuse/build.hpp: how the cells of kind fuse are filled.
 //
-// Every key is in 3 or 4 cells. Cells that hold a single key are looked for; that key is taken out of its other cells, some of
-// which then hold a single key, and so on until all are out (or not: then there is no solution in this geometry). Cells are then
-// given their values in the opposite order, last one first: the cell that a key was alone in is free to be what makes the xor of
-// its cells the key's fingerprint, and nothing that comes later touches it.
+// Every key is in 3 or 4 cells. Cells that hold a single key are looked for; that key is taken out of its other cells,
+// some of which then hold a single key, and so on until all are out (or not: then there is no solution in this
+// geometry). Cells are then assigned their values in the opposite order, last one first: the cell that a key was alone
+// in is free to be what makes the xor of its cells the key's fingerprint, and nothing that comes later touches it.
 //
-// Keys come sorted by x (kernels/fuse.hpp), so that what is worked on at a time lies in a few segments and in the cache. Each
-// shard is filled by one thread, with memory of its own: 13 bytes a cell, less than 15 a key.
+// Keys come sorted by x (kernels/fuse.hpp), so that what is worked on at a time is in a few segments and in the cache.
+// Each shard is filled by one thread, with memory of its own: 13 bytes a cell, less than 15 a key.
 #pragma once
 
 #include <algorithm>
@@ -20,8 +20,8 @@
 
 namespace bloomery::inline BLOOMERY_ABI::detail {
 
-// What filling a shard works in, within memory that somebody else holds. The functions below take it by value, as they do the
-// places: stores of bytes could change anything that is not their own.
+// What filling a shard works in, within memory that somebody else holds. The functions below take it by value, as they
+// do the places: stores of bytes could change anything that is not their own.
 struct fuse_work {
   std::uint64_t* keys;   // of a cell: all its keys, xored
   std::uint32_t* queue;  // cells that held a single key, as they were found; then those of them that still did
@@ -59,8 +59,8 @@ bool fuse_count(const kernels::fuse_places places, std::uint64_t base, std::span
   return most < 128;  // no count has come near its end
 }
 
-// Takes out key after key; true when none is left. The queue then has the cells that they were alone in, and each of these
-// cells has its key.
+// Takes out key after key; true when none is left. The queue then has the cells that they were alone in, and each of
+// these cells has its key.
 template <unsigned Wise>
 bool fuse_peel(const kernels::fuse_places places, std::uint64_t base, std::span<const std::uint64_t> xs,
                const fuse_work work) noexcept {
@@ -137,7 +137,7 @@ bool fuse_fill(const kernels::fuse_geometry& geometry, const fuse_input& input, 
   return solved;
 }
 
-// Digests as x of a seed, sorted, with equal ones behind; digests again when it ends.
+// Digests as x of a seed, sorted, with repeated ones at the end; digests again when it ends.
 class fuse_keys {
  public:
   fuse_keys(std::span<std::uint64_t> digests, std::uint64_t seed, unsigned threads) noexcept

@@ -1,13 +1,13 @@
 // kinds/fuse/layout.hpp: the layouts of kind fuse, how many keys their cells hold, and their sizes.
 //
-// How full. Keys find room when they can be peeled: one that is alone in some cell is taken away, then one that is alone now,
-// and so on to the last. In a long row of large segments that is possible up to 0.918 keys (4 cells a key: 0.977) for each cell
-// that a first cell may lie in; small segments hold less. A few segments hold more than their share, because fewer keys reach
-// those at the ends. `few` (1 to 8 segments, in keys for each cell of one segment), `share` (what small segments have of
-// that) and `slope` (what each further segment adds) are fitted to what 95 of 100 sets of random keys were content with, from
-// segments of 2^12 cells on 20 of 20. With 3 cells a key two keys may also have the same ones, which nothing but another seed
-// undoes: segments are large enough to make that rare, with all shards together. Of the sizes of segments that will do,
-// the one with the fewest cells in all is taken.
+// How full. Keys find space when they can be peeled: one that is alone in some cell is taken away, then one that is
+// alone now, and so on to the last. In a long row of large segments that is possible up to 0.918 keys (4 cells a key:
+// 0.977) for each cell that a first cell may be in; small segments hold less. A few segments hold more than their
+// share, because fewer keys reach those at the ends. `few` (1 to 8 segments, in keys for each cell of one segment),
+// `share` (what small segments have of that) and `slope` (what each further segment adds) are fitted to what 95 of 100
+// sets of random keys were content with, from segments of 2^12 cells on 20 of 20. With 3 cells a key two keys may also
+// have the same ones, which nothing but another seed undoes: segments are large enough to make that rare, with all
+// shards together. Of the sizes of segments that will do, the one with the fewest cells in all is taken.
 #pragma once
 
 #include <algorithm>
@@ -87,7 +87,7 @@ struct fuse_model {
     }
     return out;
   }
-  // The same with more room, for sets that could not be peeled: every step is a sixteenth and a segment more.
+  // The same with more space, for sets that could not be peeled: every step is a sixteenth and a segment more.
   static kernels::fuse_geometry larger(kernels::fuse_geometry geometry, std::uint64_t steps) noexcept {
     geometry.segments += geometry.segments * steps / 16 + steps;
     return geometry;
@@ -95,7 +95,7 @@ struct fuse_model {
   [[nodiscard]] double fpr() const noexcept { return std::ldexp(1.0, -static_cast<int>(cell_bits)); }
 };
 
-// What --layout says: cells of a key, and their width or 0.
+// The value of --layout: cells of a key, and their width or 0.
 struct fuse_choice {
   unsigned wise = 3;
   unsigned cell_bits = 0;
@@ -108,7 +108,7 @@ namespace sizing {
 struct fuse_sized {
   kernels::fuse_geometry geometry{};
   size_plan plan{};
-  double room = 0;  // bits that it may take, where a size was given
+  double room = 0;  // bits that it may take, where a size was provided
 };
 
 // What a request leaves for the cells, in bits; 0: it gives no size.

@@ -8,12 +8,12 @@
 //     match them. Removing the longest match of a key keeps it: all matches of the key are prefixes of each other, so
 //     that whoever owned the longest one can take over the key's own.
 //   - A code is in the spill only while its line is full.
-//   - `covered` is the sum of what all codes cover: the expected rate is 1 - e^-covered. A split does not change it.
+//   - `covered` is the sum of what all codes cover: the expected FPR is 1 - e^-covered. A split does not change it.
 //   - There are no more occurrences than codes, also when the number of occurrences came from a file. It decides about
 //     nothing but the end: when it falls to 0 and only voids are left, these are halves whose keys are gone.
 // A page splits when three quarters of its slots are used, unless it is deeper than others by more than 8 bits (digests
 // that were chosen to be alike must not make the directory explode) or more than half full of voids (which go to both
-// halves: splitting would not make room). Then the spill takes what comes.
+// halves: splitting would not make space). Then the spill takes what comes.
 #pragma once
 
 #include <bloomery/core/wide.hpp>
@@ -48,14 +48,14 @@ struct growing_engine {
   // Copies of spilled codes beyond the first of each, in all: so that sums cannot overflow. Further copies are dropped.
   static constexpr std::uint64_t most_copies = std::uint64_t{1} << 56U;
 
-  // False when memory was refused: the key is not in the filter, and nothing has changed that can be asked.
+  // False when memory was refused: the key is not in the filter, and nothing has changed that can be queried.
   static bool insert(growing_state& state, std::uint64_t digest) noexcept {
     split_if_due(state, digest);
     if (!put(state, digest | 1U, 1)) return false;
     state.occurrences = std::min(state.occurrences + 1, state.codes());
     return true;
   }
-  // Sends for the memory that an insert touches.
+  // Prefetches the memory that an insert touches.
   static void prefetch(const growing_state& state, std::uint64_t digest) noexcept {
     const kernels::growing_page page = state.pages.page_of(digest);
     __builtin_prefetch(line_at(page.pointer(), kernels::growing_line_of(digest, page.tag())), 1);
@@ -67,12 +67,13 @@ struct growing_engine {
   static kernels::growing_overflow beyond() noexcept { return {spill_holds, send_for_spill}; }
   // How many codes match: at least as many as the key has.
   static std::uint64_t count(const growing_state& state, std::uint64_t digest) noexcept;
-  // False when nothing matches; nothing has changed then. The caller must have inserted the key more often than erased it.
+  // False when nothing matches; nothing has changed then. The caller must have inserted the key more often than erased
+  // it.
   static bool erase(growing_state& state, std::uint64_t digest) noexcept;
   // Gives the key a code of full length for the longest it has. The same rule as for erase.
   static bool rejuvenate(growing_state& state, std::uint64_t digest) noexcept;
-  // False when memory was refused: the filter then holds its own keys and some of the other's. In a set, what is covered
-  // already is left out.
+  // False when memory was refused: the filter then holds its own keys and some of the other's. In a set, what is
+  // covered already is left out.
   static bool merge(growing_state& into, const growing_state& from, bool is_set) noexcept;
   static bool equal(const growing_state& a, const growing_state& b) noexcept;
 
@@ -81,7 +82,7 @@ struct growing_engine {
     return depth < deepest && depth < usual + uneven_depth && 2 * notes.voids <= notes.used;
   }
   static bool split(growing_state& state, std::uint64_t digest, kernels::growing_page page) noexcept;
-  // Calls f(code, count) for every code of a page, until it says false.
+  // Calls f(code, count) for every code of a page, until it returns false.
   template <class F>
   static bool for_each_code(std::uint64_t prefix, unsigned depth, const std::byte* page, F&& f);
 
@@ -234,7 +235,7 @@ bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, ke
     const auto [code, count] = before.spill[i];
     state.spilled -= count;
     state.covered -= static_cast<uint128>(kernels::growing_covers(code)) * count;
-    static_cast<void>(put_split(state, code, count));  // the spills have room for everything
+    static_cast<void>(put_split(state, code, count));  // the spills have space for everything
   }
   pages.give_spill(before.spill, before.room);
   for (std::byte* half : {lower, upper}) {

@@ -1,13 +1,13 @@
 // kinds/growing/fpr.hpp: the false-positive rate of the growing filter, and its size.
 //
 // A code of full length is stored when its key comes; each doubling of the filter halves what new codes cover, so that
-// every generation of keys covers as much as the one before. With c used slots a line when pages split (three quarters),
-// slots of w bits and a first capacity of n0 keys, n = n0 * 2^j * f keys (1 <= f < 2) cover
+// every generation of keys covers as much as the one before. With c used slots a line when pages split (three
+// quarters), slots of w bits and a first capacity of n0 keys, n = n0 * 2^j * f keys (1 <= f < 2) cover
 //
 //     c * (j + 1 + f) / 2^w        for n >= n0, and 2c * (n / n0) / 2^w before,
 //
-// and the rate is 1 - e^-covered: it rises by the same small step with each doubling. The width is the smallest one
-// that keeps the rate for 20 doublings: a thousand keys to a billion. For slots of 16 bits that is 0.8 %, of 24 bits
+// and the FPR is 1 - e^-covered: it rises by the same small step with each doubling. The width is the smallest one
+// that keeps the FPR for 20 doublings: a thousand keys to a billion. For slots of 16 bits that is 0.8 %, of 24 bits
 // 0.002 %, of 32 bits 0.000006 %.
 #pragma once
 
@@ -42,7 +42,7 @@ struct growing_model {
   }
   [[nodiscard]] double fpr(double keys) const noexcept { return -std::expm1(-coverage(keys)); }
 
-  // The number of keys up to which the rate is kept. A digest has 63 bits, which is less than some rates would let in.
+  // The number of keys up to which the FPR is kept. A digest has 63 bits, which is less than some FPRs would let in.
   [[nodiscard]] std::uint64_t capacity(double rate) const noexcept {
     const double steps = -std::log1p(-rate) / step();
     const double doublings = std::floor(steps) - 2;
@@ -51,7 +51,7 @@ struct growing_model {
     keys = std::min(keys, std::ldexp(rate, 56));
     return keys < static_cast<double>(max_keys) ? static_cast<std::uint64_t>(keys) : max_keys;
   }
-  // At the usual growth: what a filter promises that was asked for no rate.
+  // At the usual growth: the target FPR of a filter for which none was requested.
   [[nodiscard]] double usual_fpr() const noexcept { return -std::expm1(-(usual_doublings + 2) * step()); }
 
   [[nodiscard]] std::uint64_t pages() const noexcept { return std::uint64_t{1} << first_depth; }

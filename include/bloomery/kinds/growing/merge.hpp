@@ -1,9 +1,9 @@
-// kinds/growing/merge.hpp: how one growing filter takes in another. Included by kinds/growing/engine.hpp, whose functions
-// these are; not for use on its own.
+// kinds/growing/merge.hpp: how one growing filter takes in another. Included by kinds/growing/engine.hpp, whose
+// functions these are; not for use on its own.
 //
 // The codes of the other filter, page by page, as prefixes of digests: one that is shorter than the addresses of this
-// filter's lines becomes a void in every line that it covers. The sum of two multisets drops nothing, so that every key can
-// be erased as often as it was inserted into either.
+// filter's lines becomes a void in every line that it covers. The sum of two multisets drops nothing, so that every key
+// can be erased as often as it was inserted into either.
 #pragma once
 
 #include <bloomery/kinds/growing/engine.hpp>

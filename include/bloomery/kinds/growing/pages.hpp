@@ -2,10 +2,10 @@
 //
 // A page is 64 lines of slots (kernels/growing.hpp) and a 65th line for what only changes need: counts, and the spill.
 // Pages come from slabs of up to 2 MiB. The directory has one level up to 4096 entries, then two: a root of 1024 tables
-// that double one by one, so that no doubling ever copies much. A page of depth d stands in every entry that begins with
-// its d bits; while there are two levels it may stand in several tables.
+// that double one by one, so that no doubling ever copies much. A page of depth d stands in every entry that begins
+// with its d bits; while there are two levels it may stand in several tables.
 //
-// Nothing here knows what a slot means. What can be refused memory says so and changes nothing that can be asked.
+// Nothing here knows what a slot means. What can be refused memory reports it and changes nothing that can be queried.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct growing_page_notes {
   std::uint32_t short_spilled;  // entries that are not whole digests
   std::uint32_t used;           // slots
   std::uint32_t voids;          // slots
-  std::uint64_t spill_marks;    // says of most digests that no code of the spill matches: see growing_spill::may_hold
+  std::uint64_t spill_marks;    // for most digests, shows that no code of the spill matches: growing_spill::may_hold
 };
 static_assert(sizeof(growing_page_notes) <= kernels::growing_line_bytes);
 
@@ -78,7 +78,7 @@ class BLOOMERY_API growing_pages {
   // deepen and assign for 2^depth new pages.
   bool fill(unsigned depth) noexcept;
 
-  // Calls f(first digest, depth, page) for every page, in the order of their digests, until it says false.
+  // Calls f(first digest, depth, page) for every page, in the order of their digests, until it returns false.
   template <class F>
   bool for_each_page(F&& f) const {
     std::uint64_t prefix = 0;
@@ -92,7 +92,7 @@ class BLOOMERY_API growing_pages {
     return true;
   }
 
-  // Room for one more entry of the spill, or for `room` of a new one.
+  // Space for one more entry of the spill, or for `room` of a new one.
   bool make_spill_room(growing_page_notes& notes) noexcept;
   growing_spilled* take_spill(std::uint64_t room) noexcept { return take<growing_spilled>(room); }
   void give_spill(growing_spilled* spill, std::uint64_t room) noexcept { give(spill, room); }
@@ -126,7 +126,7 @@ class BLOOMERY_API growing_pages {
     std::uint64_t directory_bytes = 0;
   };
 
-  // Memory is asked for in whole cache lines, so that addresses can carry tags.
+  // Memory is requested in whole cache lines, so that addresses can carry tags.
   template <class T>
   static std::size_t bytes_of(std::uint64_t count) noexcept {
     return (count * sizeof(T) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;

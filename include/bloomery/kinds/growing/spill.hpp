@@ -1,9 +1,9 @@
 // kinds/growing/spill.hpp: the codes of a page that found no slot in their lines.
 //
 // A sorted array of codes with their counts. A code is there only while its line is full. Usually all of them are whole
-// digests and one binary search answers; after a merge there may be shorter ones, and then every length is searched for.
-// A page has a handful of entries. Digests that were chosen to fall into one line can make it many: an insert then moves
-// half of them. Use a keyed hash where others choose the keys.
+// digests and one binary search answers; after a merge there may be shorter ones, and then every length is searched
+// for. A page has a handful of entries. Digests that were chosen to fall into one line can make it many: an insert then
+// moves half of them. Use a keyed hash where others choose the keys.
 #pragma once
 
 #include <bloomery/kinds/growing/pages.hpp>
@@ -15,13 +15,13 @@ class growing_spill {
   growing_spill(growing_pages& pages, std::byte* page) noexcept
       : pages_(pages), notes_(growing_pages::notes_of(page)) {}
 
-  // A bit of the digest's low end, which neither pages nor lines nor slots come to: almost all look-ups that a full line does not
-  // settle are settled here, without the spill. Never false for a digest that a code matches. A code that was removed leaves its bit
-  // until no code is left.
+  // A bit of the digest's low end, which neither pages nor lines nor slots come to: almost all look-ups that a full
+  // line does not settle are settled here, without the spill. Never false for a digest that a code matches. A code that
+  // was removed leaves its bit until no code is left.
   static bool may_hold(const growing_page_notes& notes, std::uint64_t digest) noexcept {
     return (notes.spill_marks & mark_of(digest)) != 0;
   }
-  // What the notes say of an entry that is new in the array.
+  // What the notes hold about an entry that is new in the array.
   static void note_entry(growing_page_notes& notes, std::uint64_t code) noexcept {
     ++notes.spilled;
     notes.short_spilled += is_short(code) ? 1U : 0U;

@@ -5,9 +5,9 @@
 //     entries x 16 bytes   code and count of the spilled codes, page by page, sorted
 //
 // Everything that a look-up or a change relies on is checked before it is believed: the pages' spans tile all digests,
-// no page is deeper than a filter of that many pages can have grown, used slots come first in their lines, spilled codes
-// are sorted and belong to full lines. Counts and coverage are computed, not read; of the numbers in the header, occurrences are
-// checked against the codes, and keys are at most as many as occurrences.
+// no page is deeper than a filter of that many pages can have grown, used slots come first in their lines, spilled
+// codes are sorted and belong to full lines. Counts and coverage are computed, not read; of the numbers in the header,
+// occurrences are checked against the codes, and keys are at most as many as occurrences.
 #pragma once
 
 #include <bloomery/core/bytes.hpp>
@@ -63,7 +63,7 @@ struct growing_stored {
                                  std::span<const std::byte> spill) noexcept;
 };
 
-// Before any memory is asked for: the sizes agree, and the pages tile all digests.
+// Before any memory is requested: the sizes agree, and the pages tile all digests.
 template <class Slots>
 result<void> growing_stored<Slots>::check_sizes(std::span<const std::byte> bytes, std::uint64_t pages,
                                                 unsigned first_depth) noexcept {

@@ -1,20 +1,21 @@
 // kinds/ribbon/build.hpp: building a ribbon filter: which keys a layer takes, and the slots that make them match.
 //
-// A layer is a system of linear equations over bits: 64 coefficients that begin at the key's start, and the fingerprint that
-// their slots must xor to. Keys come sorted by their starts, so that the equations near each other are near each other in
-// memory. Each is brought to a slot where no other begins, by xoring those that begin where it does. One that vanishes on the
-// way, and whose fingerprint does not, contradicts the others: then the first keys of its bucket are bumped, up to and with
-// that one, until the threshold is one of the four that can be stored. (Keys of a bucket are added from its end: those
-// at its beginning compete with the bucket before.) Solving goes from the last slot to the first.
+// A layer is a system of linear equations over bits: 64 coefficients that begin at the key's start, and the fingerprint
+// that their slots must xor to. Keys come sorted by their starts, so that the equations near each other are near each
+// other in memory. Each is brought to a slot where no other begins, by xoring those that begin where it does. One that
+// vanishes on the way, and whose fingerprint does not, contradicts the others: then the first keys of its bucket are
+// bumped, up to and with that one, until the threshold is one of the four that can be stored. (Keys of a bucket are
+// added from its end: those at its beginning compete with the bucket before.) Solving goes from the last slot to the
+// first.
 //
-// Chunks      of 2^18 slots are built independently, by as many threads as there are: the last bucket of a chunk is bumped
-//             as a whole, so that no equation reaches the next. A chunk of equations takes 3 MiB.
-// Same bytes  which equations contradict each other does not depend on the order in which keys of one start are added, and
-//             slots at which no equation begins are 0: so a set of keys has one filter, in whatever order and on however many
-//             threads it is built.
+// Chunks      of 2^18 slots are built independently, by as many threads as there are: the last bucket of a chunk is
+//             bumped as a whole, so that no equation reaches the next. A chunk of equations takes 3 MiB.
+// Same bytes  which equations contradict each other does not depend on the order in which keys of one start are added,
+//             and slots at which no equation begins are 0: so a set of keys has one filter, in whatever order and on
+//             however many threads it is built.
 // Last layer  bumps nothing: it has more slots than keys, and is built with other seeds until all fit.
-// Two lists   of keys may go into one system: those that shall match, and those that shall not. The equations of the latter
-//             have the complement of their fingerprint on the right. No digest may be in both.
+// Two lists   of keys may go into one system: those that shall match, and those that shall not. The equations of the
+//             latter have the complement of their fingerprint on the right. No digest may be in both.
 #pragma once
 
 #include <bit>
@@ -124,7 +125,8 @@ struct ribbon_new_layer {
     return row;
   }
 
-  // Adds the keys of a bucket, from the last to the first; gives the code of its threshold. `first_slot` is that of the band.
+  // Adds the keys of a bucket, from the last to the first; gives the code of its threshold. `first_slot` is that of the
+  // band.
   [[nodiscard]] unsigned add_bucket(const some_keys& keys, std::uint64_t first_start, std::uint64_t first_slot,
                                     ribbon_band& band) const noexcept {
     struct stored {
@@ -152,7 +154,8 @@ struct ribbon_new_layer {
     return 0;
   }
 
-  // Builds a chunk from its keys, which are sorted. Those that are bumped are then the first of them: how many of each list.
+  // Builds a chunk from its keys, which are sorted. Those that are bumped are then the first of them: how many of each
+  // list.
   some_counts fill_chunk(std::uint64_t chunk, const some_keys& keys, std::span<std::byte> scratch) noexcept {
     const std::uint64_t first_slot = chunk * chunk_slots;
     const std::uint64_t end_slot = std::min(first_slot + chunk_slots, slots());
@@ -194,7 +197,7 @@ struct ribbon_new_layer {
     auto buffer = aligned_buffer::make(ribbon_most_lists * numbers * 8, "building the filter", workers.memory());
     if (!buffer) return fail(buffer.error());
     some_keys all;
-    std::array<std::uint64_t*, ribbon_most_lists> begins{};  // of each chunk, and behind the last
+    std::array<std::uint64_t*, ribbon_most_lists> begins{};  // of each chunk, and after the last
     std::array<std::uint64_t*, ribbon_most_lists> bumped{};
     for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
       if (list < lists.size()) all[list] = lists[list].keys();

@@ -1,7 +1,7 @@
-// kinds/ribbon/keys.hpp: the keys of a ribbon filter that is being built: hashed for a layer, sorted, and given back.
+// kinds/ribbon/keys.hpp: the keys of a ribbon filter that is being built: hashed for a layer, sorted, and restored.
 //
-// All of it happens in the caller's digests, by bijections and exchanges: whatever becomes of the building, afterwards they
-// are the same digests in another order.
+// All of it happens in the caller's digests, by bijections and exchanges: whatever becomes of the building, afterwards
+// they are the same digests in another order.
 #pragma once
 
 #include <array>
@@ -24,7 +24,8 @@ class ribbon_keys {
   [[nodiscard]] std::span<std::uint64_t> keys() const noexcept { return keys_.first(count_); }
   [[nodiscard]] std::uint64_t size() const noexcept { return count_; }
 
-  // Hashes the keys for the next layer, and sorts them. Of those that are the same one goes on, and is there alone from now on.
+  // Hashes the keys for the next layer, and sorts them. Of those that are the same one goes on, and is there alone from
+  // now on.
   void enter(std::uint64_t seed, unsigned threads) noexcept {
     entered& layer = entered_[layers_];
     layer = {kernels::ribbon_multiplier(layers_, seed), count_, count_};

@@ -1,8 +1,8 @@
-// kinds/ribbon/layout.hpp: how large a ribbon filter is, and what rate its columns give.
+// kinds/ribbon/layout.hpp: how large a ribbon filter is, and what FPR its columns give.
 //
-// The size follows from the number of keys up to the keys that are bumped, which is known when a filter has been built. The
-// plan takes as many as hardly any filter has (most_bumped), so that a filter is no larger than its plan and some tenths
-// of a percent smaller.
+// The size follows from the number of keys up to the keys that are bumped, which is known when a filter has been built.
+// The plan takes as many as hardly any filter has (most_bumped), so that a filter is no larger than its plan and some
+// tenths of a percent smaller.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-// Fingerprints of `columns` bits, and of one more for a share of the keys: any rate from 1/2 to 2^-32.
+// Fingerprints of `columns` bits, and of one more for a share of the keys: any FPR from 1/2 to 2^-32.
 struct ribbon_rate {
   static constexpr unsigned most_columns = kernels::ribbon_most_columns;
   unsigned columns = 1;
@@ -23,13 +23,13 @@ struct ribbon_rate {
   [[nodiscard]] double fpr() const noexcept {
     return std::ldexp(1.0 - std::ldexp(static_cast<double>(share), -33), -static_cast<int>(columns));
   }
-  // The fewest bits with a rate that is not above this one; columns 0 when that would take more than there can be.
+  // The fewest bits with an FPR that is not above this one; columns 0 when that would take more than there can be.
   static ribbon_rate of(double fpr) noexcept {
     if (fpr >= 0.5) return {};
     int exponent = 0;
     const double mantissa = std::frexp(fpr, &exponent);  // from 1/2 on, and below 1
     if (mantissa == 0.5) return of_columns(1 - exponent, 0);
-    // (1 - f) 2^-columns + f 2^-(columns + 1) is the rate.
+    // (1 - f) 2^-columns + f 2^-(columns + 1) is the FPR.
     const double wide = std::ceil(std::ldexp(2.0 * (1.0 - mantissa), 32));
     if (wide >= 4294967296.0) return of_columns(1 - exponent, 0);
     return of_columns(-exponent, static_cast<std::uint32_t>(wide));
@@ -42,8 +42,8 @@ struct ribbon_rate {
   }
 };
 
-// The blocks of all layers, and where they lie: layer after layer, each on a cache line of its own; then the thresholds of
-// each layer, in whole words; at least 8 words in all, so that a look-up can read beyond the last block.
+// The blocks of all layers, and where they are: layer after layer, each on a cache line of its own; then the thresholds
+// of each layer, in whole words; at least 8 words in all, so that a look-up can read beyond the last block.
 struct ribbon_geometry {
   static constexpr unsigned most_layers = kernels::ribbon_most_layers;
   static constexpr std::uint64_t most_blocks = max_filter_bits / 64;
@@ -125,7 +125,8 @@ struct ribbon_geometry {
     const std::uint64_t starts = keys - keys / 40;
     return (starts + kernels::ribbon_width - 1) / kernels::ribbon_width + 1;
   }
-  // 3 % more slots than keys, and 6 % more again after every eighth seed. Of 4096 keys, nine sets in ten fit at once.
+  // 3 % more slots than keys, and 6 % more again after every eighth seed. Of 4096 keys, nine sets in ten fit at the
+  // first try.
   static std::uint64_t blocks_of_last(std::uint64_t keys, std::uint64_t seed) noexcept {
     const std::uint64_t starts = keys + keys / 32 + seed / 8 * (keys / 16 + 1);
     return (starts + kernels::ribbon_width - 1) / kernels::ribbon_width + 1;
@@ -155,7 +156,7 @@ struct ribbon_system_limits {
 
 namespace sizing {
 
-// What a request asks of a ribbon filter but for the number of keys. `limit_bytes` is 0 when no size is given.
+// What a request requires of a ribbon filter but for the number of keys. `limit_bytes` is 0 when no size is provided.
 struct ribbon_request {
   static constexpr std::string_view name = "ribbon";
   std::optional<double> fpr{};
@@ -183,7 +184,7 @@ struct ribbon_request {
     const unsigned keys_bits = hash_bits_needed(keys, 1.0);
     return keys_bits + ribbon_rate::most_columns <= 64 ? ribbon_rate::most_columns : 64 - keys_bits;
   }
-  // The rate for so many keys: what is asked for, or the best within the size.
+  // The FPR for so many keys: what is requested, or the best within the size.
   [[nodiscard]] result<ribbon_rate> rate(std::uint64_t keys) const noexcept {
     if (fpr) {
       const ribbon_rate asked = ribbon_rate::of(*fpr);
@@ -223,7 +224,7 @@ struct ribbon_request {
     out.bits_per_key = static_cast<double>(out.bits) / static_cast<double>(keys);
     return out;
   }
-  // The most keys whose plan at the rate asked for is within the size.
+  // The most keys whose plan at the FPR requested is within the size.
   [[nodiscard]] result<size_plan> plan_for_size() const noexcept {
     const ribbon_request by_rate{.fpr = fpr, .limit_bytes = 0};
     std::uint64_t low = 0;

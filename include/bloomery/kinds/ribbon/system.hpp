@@ -1,8 +1,8 @@
-// kinds/ribbon/system.hpp: a solved system of ribbon equations in stored bytes: where a look-up finds its parts, and whether a
-// file can be one.
+// kinds/ribbon/system.hpp: a solved system of ribbon equations in stored bytes: where a look-up finds its parts, and
+// whether a file can be one.
 //
-// A filter is one such system (kind ribbon) or several (kind cascade). Each lies in words of its own, as ribbon_geometry says,
-// and hashes in a way of its own if it has a salt of its own.
+// A filter is one such system (kind ribbon) or several (kind cascade). Each is in words of its own, as ribbon_geometry
+// states, and hashes in a way of its own if it has a salt of its own.
 #pragma once
 
 #include <bloomery/kernels/ribbon.hpp>
@@ -33,10 +33,10 @@ void ribbon_touched(const ribbon_geometry& geometry, const kernels::ribbon_view&
   }
 }
 
-// Whether there can be such blocks: no layer behind one that is missing, and no size that does not fit into numbers.
+// Whether there can be such blocks: no layer after one that is missing, and no size that does not fit into numbers.
 BLOOMERY_API result<void> check_ribbon_blocks(const ribbon_geometry& geometry) noexcept;
 
-// Whether what is between and behind the parts of the system that begins at this word is 0.
+// Whether what is between and after the parts of the system that begins at this word is 0.
 BLOOMERY_API bool ribbon_gaps_are_zero(const ribbon_geometry& geometry, const bit_store& store,
                                        std::uint64_t first_word = 0) noexcept;
 

@@ -1,29 +1,33 @@
-// kinds/scalable/chain.hpp: a chain of filters that grows by a sub-filter when the newest one is full, over any kind of sub-filter.
+// kinds/scalable/chain.hpp: a chain of filters that grows by a sub-filter when the newest one is full, over any kind of
+// sub-filter.
 //
-// A key that no sub-filter may hold goes into the newest sub-filter; what some sub-filter may hold changes nothing. A sub-filter is full when it
-// has taken as many keys as it was made for, its capacity. Then, for a key that no sub-filter may hold, a sub-filter of `growth` times
-// the capacity is made. A rule says what sub-filters are, and which share of the chain's rate each gets. Shares add up to at most
-// 1, and the rate of a chain is at most the sum of its sub-filters' rates, so that it keeps its rate after any growth. Small sub-filters of
-// layout redis deliver more than their share, because their sizes are RedisBloom's: delivered_fpr() says how much.
+// A key that no sub-filter may hold goes into the newest sub-filter; what some sub-filter may hold changes nothing. A
+// sub-filter is full when it has taken as many keys as it was made for, its capacity. Then, for a key that no
+// sub-filter may hold, a sub-filter of `growth` times the capacity is made. A rule defines what sub-filters are, and
+// which share of the chain's FPR each gets. Shares add up to at most 1, and the FPR of a chain is at most the sum of
+// its sub-filters' FPRs, so that it keeps its FPR after any growth. Small sub-filters of layout redis deliver more than
+// their share, because their sizes are RedisBloom's: delivered_fpr() reports how much.
 //
-//     blocked_sub_filters   sub-filters of kind blocked, layout split64; sub-filter i gets the share 6 / (pi (i + 1))^2. The shares fall
-//                     with the square of the number of sub-filters: a chain that has grown tenfold pays for rates of 1/200, not
-//                     of 1/2048 as with halving.
-//     redis_sub_filters     sub-filters of kinds/scalable/redis_sub_filter.hpp; sub-filter i gets the share 1 / 2^(i + 1).
+//     blocked_sub_filters   sub-filters of kind blocked, layout split64; sub-filter i gets the share
+//                           6 / (pi (i + 1))^2. The shares fall with the square of the number of sub-filters: a chain
+//                           that has grown tenfold pays for FPRs of 1/200, not of 1/2048 as with halving.
+//     redis_sub_filters     sub-filters of kinds/scalable/redis_sub_filter.hpp; sub-filter i gets the share
+//                           1 / 2^(i + 1).
 //
-// A digest is the same for all sub-filters. A single look-up sends for the lines of all sub-filters and asks the newest first; a batch
-// asks sub-filter after sub-filter, newest first, for a group of digests whose lines are sent for ahead, and when many of them have
-// been found asks on for the others only.
+// A digest is the same for all sub-filters. A single look-up prefetches the lines of all sub-filters and reads the
+// newest first; a batch queries sub-filter after sub-filter, newest first, for a group of digests whose lines are
+// prefetched, and when many of them have been found continues with the others only.
 //
-// Memory        each sub-filter has memory of its own: growing moves nothing. When it is refused, the chain is as it was.
-// Work          sizing a blocked sub-filter takes milliseconds. With growth 1 and a small first capacity there is a sub-filter for every
-//               few keys, so a small one that needs no more bits than the one before takes its size from that, and a chain
-//               that can grow no further does not try again. Loading refuses a capacity that the bits of a sub-filter cannot
-//               hold at its rate.
-// Bytes         a table, 32 bytes for each sub-filter: keys, blocks (split64) or bits (redis), hash functions, 0; zeros to a
-//               multiple of 64. Then the sub-filters' bytes, each followed by zeros to a multiple of 64. Capacities and rates
-//               follow from the first capacity, the growth factor and the rate; sizes are not computed again, because the
-//               last digit of a logarithm differs between machines.
+// Memory        each sub-filter has memory of its own: growing moves nothing. When it is refused, the chain is as it
+//               was.
+// Work          sizing a blocked sub-filter takes milliseconds. With growth 1 and a small first capacity there is a
+//               sub-filter for every few keys, so a small one that needs no more bits than the one before takes its
+//               size from that, and a chain that can grow no further does not try again. Loading refuses a capacity
+//               that the bits of a sub-filter cannot hold at its FPR.
+// Bytes         a table, 32 bytes for each sub-filter: keys, blocks (split64) or bits (redis), hash functions, 0; zeros
+//               to a multiple of 64. Then the sub-filters' bytes, each followed by zeros to a multiple of 64.
+//               Capacities and FPRs follow from the first capacity, the growth factor and the FPR; sizes are not
+//               computed again, because the last digit of a logarithm differs between machines.
 #pragma once
 
 #include <bit>
@@ -71,7 +75,8 @@ class chain {
     }
   }
 
-  // In kinds/scalable/chain_merge.hpp. The union, sub-filter by sub-filter. Where it would leave a sub-filter above its share of the rate, it is refused unless any rate will do.
+  // In kinds/scalable/chain_merge.hpp. The union, sub-filter by sub-filter. Where it would leave a sub-filter above its
+  // share of the FPR, it is refused unless any FPR is accepted.
   result<void> merge(const chain& other, merge_fpr rate) noexcept;
   void clear() noexcept {
     sub_filters_.shrink(1);
@@ -109,7 +114,7 @@ class chain {
     return sub_filters_.size() == 0 ? 0.0 : set_bytes / static_cast<double>(memory_bytes());
   }
   [[nodiscard]] double fpr_now() const noexcept {
-    double none = 1;  // that no sub-filter says yes
+    double none = 1;  // that no sub-filter answers yes
     for (const sub_filter& each : sub_filters_) none *= 1 - each.filter.fpr_now();
     return 1 - none;
   }
@@ -123,7 +128,8 @@ class chain {
       return 0;
     }
   }
-  // What the sub-filters hold, and the keys that earlier sub-filters said yes to by mistake while a sub-filter was filled.
+  // What the sub-filters hold, and the keys that earlier sub-filters answered yes to by mistake while a sub-filter was
+  // filled.
   [[nodiscard]] double estimated_keys() const noexcept {
     double keys = 0;
     double none = 1;
@@ -144,10 +150,12 @@ class chain {
   static constexpr std::uint64_t table_bytes(std::uint64_t sub_filters) noexcept {
     return in_lines(sub_filters * record_bytes);
   }
-  // A chain over bytes that lie elsewhere, or, with `owned`, over those that it keeps. `keys` is what its sub-filters hold.
+  // A chain over bytes that are stored elsewhere, or, with `owned`, over those that it keeps. `keys` is what its
+  // sub-filters hold.
   static result<chain> over(const chain_settings& settings, const stored_shape& shape, std::uint64_t sub_filters,
                             std::span<const std::byte> bytes, aligned_buffer owned = {}) noexcept;
-  // Calls f(first byte, size) for every stored part that a look-up may read: the table, which says where sub-filters are, too.
+  // Calls f(first byte, size) for every stored part that a look-up may read: the table, which holds where sub-filters
+  // are, too.
   template <class F>
   void for_each_touched(const digest& given, F&& f) const {
     f(std::uint64_t{0}, table_bytes(sub_filters_.size()));
@@ -160,8 +168,8 @@ class chain {
 
  private:
   static constexpr std::size_t group = 1024;
-  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a sub-filter takes
-  // enough keys for its sizing not to matter.
+  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a sub-filter
+  // takes enough keys for its sizing not to matter.
   static constexpr std::uint64_t small_sub_filter_bytes = 8 * cache_line_bytes;
   using group_mask = std::array<std::uint64_t, mask_words(group)>;
 
@@ -189,12 +197,12 @@ class chain {
 
   chain_settings settings_;
   aligned_list<sub_filter> sub_filters_;
-  aligned_buffer owned_;  // what loaded sub-filters lie in
+  aligned_buffer owned_;  // the bytes of loaded sub-filters
   bool keys_exact_ = true;
-  bool ended_ = false;  // no filter has the rate of a next sub-filter
+  bool ended_ = false;  // no filter has the FPR of a next sub-filter
 };
 
-// The next sub-filter. Fewer bits than the sub-filter before cannot do for as many keys at a lower rate.
+// The next sub-filter. Fewer bits than the sub-filter before cannot do for as many keys at a lower FPR.
 template <class Rule>
 result<typename chain<Rule>::sub_filter> chain<Rule>::sized_sub_filter(std::uint64_t capacity) const noexcept {
   const double rate = rate_of(sub_filters_.size());
@@ -261,8 +269,8 @@ bool chain<Rule>::may_contain(const digest& given) const noexcept {
   return false;
 }
 
-// Asks the sub-filters before `end`, newest first. The digests that are left are packed when an eighth of them was found: rarer
-// finds, such as false positives, cost less when they are asked again.
+// Queries the sub-filters before `end`, newest first. The digests that are left are packed when an eighth of them was
+// found: rarer finds, such as false positives, cost less when they are looked up again.
 template <class Rule>
 void chain<Rule>::ask(std::span<const digest> digests, std::size_t end, std::uint64_t* mask) const noexcept {
   std::array<digest, group> packed;
@@ -293,7 +301,8 @@ void chain<Rule>::ask(std::span<const digest> digests, std::size_t end, std::uin
   }
 }
 
-// Until the newest sub-filter is full for a digest that no sub-filter may hold. The sub-filters before it do not change meanwhile.
+// Until the newest sub-filter is full for a digest that no sub-filter may hold. The sub-filters before it do not change
+// meanwhile.
 template <class Rule>
 batch_outcome chain<Rule>::insert_group(std::span<const digest> digests) noexcept {
   std::array<digest, group> left;
@@ -327,7 +336,7 @@ template <class Rule>
 batch_outcome chain<Rule>::insert_until_full(std::span<const digest> digests) noexcept {
   batch_outcome all;
   while (all.taken < digests.size()) {
-    // What comes after the next growth is asked again: no more of it than the sub-filter has room for, twice.
+    // What comes after the next growth is looked up again: no more of it than the sub-filter has space for, twice.
     const std::size_t wish =
         std::max<std::uint64_t>(64, std::min<std::uint64_t>(group, 2 * sub_filters_.back().room()));
     const auto here = digests.subspan(all.taken, std::min(wish, digests.size() - all.taken));
@@ -381,7 +390,7 @@ result<chain<Rule>> chain<Rule>::over(const chain_settings& settings, const stor
     const auto size = Rule::sub_filter::payload_bytes(of);
     if (!size) return fail(size.error());
     if (*size > bytes.size() - start) return fail(errc::bad_field, "size of a sub-filter", {of.field[0]});
-    // No filter of these bits holds so many keys at this rate: the information-theoretic bound, with room to spare.
+    // No filter of these bits holds so many keys at this FPR: the information-theoretic bound, with a margin.
     if (!(static_cast<double>(capacity) * -std::log2(made.rate_of(i)) <= 16.0 * static_cast<double>(*size))) {
       return fail(errc::bad_field, "capacity of a sub-filter", {capacity});
     }

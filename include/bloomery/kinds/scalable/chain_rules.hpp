@@ -1,4 +1,5 @@
-// kinds/scalable/chain_rules.hpp: what the sub-filters of a chain (kinds/scalable/chain.hpp) are, and which share of its rate each gets.
+// kinds/scalable/chain_rules.hpp: what the sub-filters of a chain (kinds/scalable/chain.hpp) are, and which share of
+// its FPR each gets.
 #pragma once
 
 #include <bloomery/kinds/blocked.hpp>
@@ -26,7 +27,7 @@ struct redis_sub_filters {
   using digest = digest128;
   static constexpr unsigned digest_bits = 128;
   static constexpr bool slow_sizing = false;
-  static constexpr bool sends_ahead = false;  // a probe needs a division: sending for its line costs as much as asking
+  static constexpr bool sends_ahead = false;  // a probe needs a division: prefetching its line costs as much as a read
   static double share(std::size_t index) noexcept { return std::ldexp(1.0, -1 - static_cast<int>(index)); }
   static digest from(std::uint64_t given) noexcept { return {given, mix64(given)}; }
   static digest from(const digest128& given) noexcept { return given; }
@@ -36,7 +37,7 @@ struct chain_settings {
   std::uint64_t first_keys = 0;  // capacity of the first sub-filter
   std::uint64_t growth = 2;      // capacity of a sub-filter by that of the one before
   double fpr = 0;                // of the whole chain
-  bool scales = true;            // false: one sub-filter, with the whole rate
+  bool scales = true;            // false: one sub-filter, with the whole FPR
   const memory_hooks* memory = nullptr;
 };
 

@@ -1,15 +1,16 @@
-// kinds/scalable/redis_sub_filter.hpp: one sub-filter of RedisBloom's chain, to the bit: a classic filter with its sizing and its probe rule.
+// kinds/scalable/redis_sub_filter.hpp: one sub-filter of RedisBloom's chain, to the bit: a classic filter with its
+// sizing and its probe rule.
 //
-// For layout `redis` of kind scalable; kinds/scalable/chain.hpp says what a sub-filter is.
+// For layout `redis` of kind scalable; kinds/scalable/chain.hpp defines what a sub-filter is.
 //
-// Size          for n keys at rate e, b = |ln e| / 0.480453013918201 bits a key, floor(n b) bits but at least one, rounded
-//               up to whole words of 64; k = ceil(0.693147180559945 b). The constants are ln(2)^2 and ln 2 as that program
-//               writes them, and part of the format: another last digit may give another size.
+// Size          for n keys at FPR e, b = |ln e| / 0.480453013918201 bits a key, floor(n b) bits but at least one,
+//               rounded up to whole words of 64; k = ceil(0.693147180559945 b). The constants are ln(2)^2 and ln 2 as
+//               that program writes them, and part of the format: another last digit may give another size.
 // Positions     of a 128-bit digest (a, b) the bits (a + i b mod 2^64) mod m, i = 0 .. k - 1. For the bits that the
 //               program itself would set, a and b are murmur64a_pair of the key (hash/murmur64a.hpp).
 // Bytes         m / 8; bit i is bit i mod 8 of byte i / 8.
-// Rate          what double hashing gives (kinds/double_hashing.hpp): as asked for up to a few percent where that is far above
-//               1 / m, and about 0.4 / m more: twice what was asked for at 100 keys and 0.01 %.
+// FPR           what double hashing gives (kinds/double_hashing.hpp): as requested up to a few percent where that is
+//               far above 1 / m, and about 0.4 / m more: twice what was requested at 100 keys and 0.01 %.
 #pragma once
 
 #include <bloomery/kinds/bit_store.hpp>
@@ -29,7 +30,7 @@ class redis_sub_filter {
   static double expected_fpr(std::uint64_t keys, const geometry& size) noexcept {
     return double_hashing(static_cast<double>(keys), size.bits, size.hashes).fpr();
   }
-  static constexpr std::uint64_t max_hashes = 1100;  // the smallest rate that a double can say takes 1074
+  static constexpr std::uint64_t max_hashes = 1100;  // the smallest FPR that a double can represent takes 1074
 
   static result<geometry> size_for(std::uint64_t keys, double rate) noexcept {
     const double bits_a_key = std::fabs(-(std::log(rate) / 0.480453013918201));

@@ -1,8 +1,8 @@
-// kinds/window/engine.hpp: the lines of a window filter and its schedule together: what kind window does without its sizes, its
-// file and its clock. Every call that depends on the time is given it.
+// kinds/window/engine.hpp: the lines of a window filter and its schedule together: what kind window does without its
+// sizes, its file and its clock. Every call that depends on the time takes it as an argument.
 //
-// Stamps are numbers modulo `modulus`: one that was left alone for a whole round would look young again, and its keys come
-// back. Inserts renew the stamps of all lines in turn, one line now and then, so that none gets that old.
+// Stamps are numbers modulo `modulus`: one that was left alone for a whole round would look young again, and its keys
+// come back. Inserts renew the stamps of all lines in turn, one line now and then, so that none gets that old.
 #pragma once
 
 #include <algorithm>
@@ -59,7 +59,7 @@ class BLOOMERY_API window_engine {
   // How many generations ago the digest was inserted last: never more than it was. Nothing when it is surely absent.
   [[nodiscard]] std::optional<unsigned> age(std::uint64_t digest, std::uint64_t now_ns) const noexcept;
 
-  // Share of set bits among those that are not left over; mean over the lines of their chance to say yes.
+  // Share of set bits among those that are not left over; mean over the lines of their chance to answer yes.
   [[nodiscard]] double fill(std::uint64_t now_ns) const noexcept;
   [[nodiscard]] double fpr(std::uint64_t now_ns) const noexcept;
 

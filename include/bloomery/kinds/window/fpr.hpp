@@ -1,17 +1,18 @@
 // kinds/window/fpr.hpp: the exact false-positive rates of the window filter's layouts.
 //
-// Lanes have 32 bits. With c keys in a lane, an absent key finds its bit there with probability 1 - q^c, q = 31/32. Each of the
-// g keys of a generation falls into a line with probability 1/L, so that for any j the mean of q^(j c) over the c keys that
-// one generation leaves in one line is w_j = (1 - (1 - q^j) / L)^g: no Poisson approximation, right for one line as for 2^40.
-// Rates are those at the end of a generation, when the filter is fullest.
+// Lanes have 32 bits. With c keys in a lane, an absent key finds its bit there with probability 1 - q^c, q = 31/32.
+// Each of the g keys of a generation falls into a line with probability 1/L, so that for any j the mean of q^(j c) over
+// the c keys that one generation leaves in one line is w_j = (1 - (1 - q^j) / L)^g: no Poisson approximation, right for
+// one line as for 2^40. FPRs are those at the end of a generation, when the filter is fullest.
 //
-// stamped   Logical lane i holds the keys of generations max(0, i - k + 1) to i, so the lanes of a line are not independent, and
-//           an absent key is taken for present if it finds its bit in k lanes in a row. Multiplied out, the chance of that is a
-//           sum of terms +-prod q^(S_i) over sets of lanes, and the mean of a term is the product over the generations of w_j, j
-//           being how many lanes of the set the generation covers. A generation covers k lanes in a row: so the sum is
-//           taken lane by lane, over the state (length of the run so far; which of the last k - 1 lanes are in the set).
-// rotating  A slot is a blocked Bloom filter of 15 lanes in which a key uses k lanes, from any of the 15 on. The slots hold
-//           different keys, and the rate is 1 - (1 - that of a slot)^slots.
+// stamped   Logical lane i holds the keys of generations max(0, i - k + 1) to i, so the lanes of a line are not
+//           independent, and an absent key is taken for present if it finds its bit in k lanes in a row. Multiplied
+//           out, the chance of that is a sum of terms +-prod q^(S_i) over sets of lanes, and the mean of a term is the
+//           product over the generations of w_j, j being how many lanes of the set the generation covers. A generation
+//           covers k lanes in a row: so the sum is taken lane by lane, over the state (length of the run so far; which
+//           of the last k - 1 lanes are in the set).
+// rotating  A slot is a blocked Bloom filter of 15 lanes in which a key uses k lanes, from any of the 15 on. The slots
+//           hold different keys, and the FPR is 1 - (1 - that of a slot)^slots.
 //
 // A digest has 32 bits for its place in a line: two keys of a line may have nearly the same. That adds a little.
 #pragma once
@@ -41,8 +42,8 @@ class window_fpr {
     return bounded(1.0 - std::pow(missed, slots));
   }
 
-  // The chance that a line whose logical lanes are so full answers yes: the first run of k hits ends at some lane, so that the
-  // lane before the run, if there is one, is no hit, and there is no run before that.
+  // The chance that a line whose logical lanes are so full answers yes: the first run of k hits ends at some lane, so
+  // that the lane before the run, if there is one, is no hit, and there is no run before that.
   static double run_chance(const std::array<double, kernels::window_lanes>& fill, unsigned hashes) noexcept {
     std::array<double, kernels::window_lanes + 1> without{};  // [i]: no run among the first i lanes
     for (unsigned end = 0; end <= kernels::window_lanes; ++end) {
@@ -67,7 +68,8 @@ class window_fpr {
   }
 
  private:
-  // The chance that the places of two keys in a line cannot be told apart: 2^-32, and some for places that are close.
+  // The chance that the places of two keys in a line cannot be distinguished: 2^-32, and some for places that are
+  // close.
   static constexpr double same_probe = 1.0 / (1U << 30U);
   // Alternating terms of size 1 leave noise near 1e-13: nothing below is claimed.
   static constexpr double floor = 1e-11;

@@ -1,8 +1,8 @@
 // kinds/window/layout.hpp: the layouts of the window filter and their sizes.
 //
-// A filter is sized by its guaranteed window: `kept` generations of g keys each, kept * g >= the number of keys asked for.
-// The rate depends on the load g / lines and on k; for a rate the load is found by secants of its logarithm, which is almost
-// a line, and k by walking downhill.
+// A filter is sized by its guaranteed window: `kept` generations of g keys each, kept * g >= the number of keys
+// requested. The FPR depends on the load g / lines and on k; for an FPR the load is found by secants of its logarithm,
+// which is almost a line, and k by walking downhill.
 #pragma once
 
 #include <algorithm>
@@ -13,12 +13,13 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-// Layout stamped has one slot; layout rotating has one slot for each generation kept, and one for the one that is filled.
+// Layout stamped has one slot; layout rotating has one slot for each generation kept, and one for the one that is
+// filled.
 struct BLOOMERY_API window_layout {
   static constexpr unsigned usual_generations = 3;
   static constexpr unsigned min_generations = 2;
   static constexpr unsigned max_generations = 14;
-  // Behind the lines: of 15 generations when they began and their keys, and where stamps are renewed.
+  // After the lines: of 15 generations when they began and their keys, and where stamps are renewed.
   static constexpr std::uint64_t trailer_bytes = 256;
 
   // 18 years for a generation, so that 15 of them can be counted.
@@ -34,7 +35,7 @@ struct BLOOMERY_API window_layout {
   [[nodiscard]] unsigned max_hashes() const noexcept {
     return slots == 1 ? window_fpr::max_stamped_hashes : window_fpr::max_rotating_hashes;
   }
-  // Generations that are kept whole behind the one that is filled.
+  // Generations that are kept whole before the one that is filled.
   [[nodiscard]] unsigned kept(unsigned hashes) const noexcept {
     return slots == 1 ? kernels::window_lanes - hashes : slots - 1;
   }
@@ -47,11 +48,11 @@ struct BLOOMERY_API window_layout {
     return window_fpr::rate(slots, hashes, static_cast<double>(keys), static_cast<double>(lines));
   }
 
-  // Of keys and a rate, of keys and a size, of a rate and a size; see sizing/sizing.hpp.
+  // Of keys and an FPR, of keys and a size, of an FPR and a size; see sizing/sizing.hpp.
   [[nodiscard]] result<size_plan> solve(const size_request& request) const noexcept;
 
  private:
-  // Keys a line at which a large filter has this rate.
+  // Keys a line at which a large filter has this FPR.
   [[nodiscard]] double load_for(unsigned hashes, double fpr) const noexcept;
   [[nodiscard]] std::uint64_t lines_for(std::uint64_t keys, unsigned hashes, double fpr) const noexcept;
   [[nodiscard]] std::uint64_t keys_for(std::uint64_t lines, unsigned hashes, double fpr) const noexcept;

@@ -1,13 +1,14 @@
 // kinds/window/schedule.hpp: when the generations of a window filter end, by number of keys and by time.
 //
-// A generation ends when it has counted `generation_keys` keys and another comes, and, where `tick_ns` is not 0, so long after
-// it began. The second happens by itself: `at(now)` says what the generation is by then, and looks at nothing that has
-// to be done. Time that passes while nobody inserts is made up for by the next insert, at most `all` generations at once: by
-// then every key is forgotten. A clock that goes back, before the start of the generation, stands still until it has caught up.
+// A generation ends when it has counted `generation_keys` keys and another comes, and, where `tick_ns` is not 0, so
+// long after it began. The second happens by itself: `at(now)` returns what the generation is by then, and reads
+// nothing that has to be done. Time that passes while nobody inserts is made up for by the next insert, at most `all`
+// generations at once: by then every key is forgotten. A clock that goes back, before the start of the generation,
+// stands still until it has caught up.
 //
-// A record of the generations before lies behind the filter's lines (window_record): when each began and how many keys it
-// counted, little-endian, generation G in place G mod 15; that of the current one is zero. Then the line whose stamp is renewed
-// next, and how many inserts before that.
+// A record of the generations before is after the filter's lines (window_record): when each began and how many keys it
+// counted, little-endian, generation G in place G mod 15; that of the current one is zero. Then the line whose stamp is
+// renewed next, and how many inserts before that.
 #pragma once
 
 #include <bloomery/core/bytes.hpp>
@@ -62,7 +63,7 @@ struct window_schedule {
   std::uint64_t generation_keys = 1;
   std::uint64_t tick_ns = 0;
   std::uint32_t modulus = 0;
-  std::uint32_t kept = 0;  // generations behind the current one whose keys are all reported
+  std::uint32_t kept = 0;  // generations before the current one whose keys are all reported
   std::uint32_t all = 0;   // steps after which nothing is left
 
   std::uint32_t generation = first_generation;
@@ -121,7 +122,7 @@ struct window_schedule {
     std::uint64_t keys = 0;
     for (std::uint32_t age = steps; age <= kept; ++age) {
       const std::uint64_t found = age == steps ? counted : record.counted(minus(age - steps));
-      keys += found < generation_keys ? found : generation_keys;  // a record in a file may say anything
+      keys += found < generation_keys ? found : generation_keys;  // a record in a file may hold anything
     }
     return keys;
   }
