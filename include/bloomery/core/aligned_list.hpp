@@ -1,9 +1,9 @@
-// core/aligned_list.hpp: a row of objects that grows, in memory from aligned_buffer: refused memory is an error, and the
-// objects are then as they were.
+// core/aligned_list.hpp: a row of objects that grows, in memory from aligned_buffer: refused memory is an error, and
+// the objects are then as they were.
 //
-//     aligned_list<link> links;
-//     if (auto room = links.reserve(links.size() + 1, "the filter", hooks); !room) return room;
-//     links.push(std::move(next));
+//     aligned_list<sub_filter> sub_filters;
+//     if (auto space = sub_filters.reserve(sub_filters.size() + 1, "the filter", hooks); !space) return space;
+//     sub_filters.push(std::move(next));
 #pragma once
 
 #include <algorithm>
@@ -47,7 +47,7 @@ class aligned_list {
     buffer_ = std::move(*larger);
     return {};
   }
-  // There must be room.
+  // There must be space.
   void push(T value) noexcept { std::construct_at(data() + size_++, std::move(value)); }
   // Keeps the first so many.
   void shrink(std::size_t count) noexcept {
