@@ -75,7 +75,8 @@ struct key_digests {
       active_kernels<vector_hashes>().xxh3_bytes(hash, bytes.data(), size, buffer + done);
     }
   }
-  // Prefetches a later key, too, where keys are long: short ones are so dense that the processor's own prefetch is as good.
+  // Prefetches a later key, too, where keys are long: short ones are so dense that the processor's own prefetch is as
+  // good.
   byte_key place_of(std::size_t i) const noexcept {
     const auto key = detail::key_bytes(keys[i]);
     if (key.size() > 16 && i + detail::keys_ahead < keys.size()) {
