@@ -1,4 +1,4 @@
-// posix/system.hpp: what the file room needs of the system: descriptors that close themselves, and errno as an error.
+// posix/system.hpp: what the file layer needs of the system: descriptors that close themselves, and errno as an error.
 //
 // No error of the library names a file: the caller knows the name and puts it in front.
 #pragma once
