@@ -31,8 +31,8 @@ inline unsigned threads_for(unsigned wish, std::size_t keys) noexcept {
   return useful < most ? (useful == 0 ? 1U : static_cast<unsigned>(useful)) : most;
 }
 
-// The digests of two rounds, the one that is filled in and the one that is sorted: a list from each thread for each part,
-// in the order of the keys.
+// The digests of two rounds, the one that is filled in and the one that is sorted: a list from each thread for each
+// part, in the order of the keys.
 class sorted_digests {
  public:
   static result<sorted_digests> make(unsigned threads) noexcept {
