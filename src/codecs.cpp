@@ -139,7 +139,7 @@ struct inflated {
 result<inflated> gzip_inflate(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
   z_stream stream{};
   if (inflateInit2(&stream, gzip_window_bits) != Z_OK) return fail(errc::codec_failed, "zlib refused its memory");
-  // Where nothing is to be made, zlib wants an address all the same.
+  // Where nothing is to be made, zlib still needs an address.
   Bytef nothing = 0;
   stream.next_out = &nothing;
   inflated done;

@@ -110,7 +110,7 @@ class BLOOMERY_API any_filter {
   // 64 bits.
   static result<any_filter> build(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                   std::span<std::uint64_t> digests, unsigned threads = 0) noexcept;
-  // The same with a second list, of digests that it shall not match; kinds that do not exclude any refuse. Both are put
+  // The same with a second list, of digests that it must not match; kinds that do not exclude any refuse. Both are put
   // in another order.
   static result<any_filter> build(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                   std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
@@ -151,8 +151,8 @@ class BLOOMERY_API any_filter {
 
   // How many digests changed something. Digests are 64, 128 or 256 bits wide, as digest_bits() returns. A
   // fixed-capacity kind fails with errc::full at the first digest that does not fit: number[0] keys are in the filter,
-  // number[1] digests were taken. A kind that holds a key so often and no more fails with errc::too_many_copies: it
-  // holds number[0] of that one already. One that has no space for another removed key to come back fails with
+  // number[1] digests were taken. A kind that limits the copies of a key fails at the limit with errc::too_many_copies:
+  // it holds number[0] of that one already. One that has no space for another removed key to come back fails with
   // errc::no_room_to_return.
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept { return self_->insert(digests); }

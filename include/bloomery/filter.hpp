@@ -12,13 +12,13 @@
 // (docs/hashes.md). A file remembers hash, seed and key id, and load refuses a file of another hash, seed or key.
 //
 // A filter that needs 128-bit digests (docs/hashes.md) makes them by itself; prehashed{} keys stay 64 bits wide, so
-// give such a filter prehashed128{}.
+// pass such a filter prehashed128{}.
 //
 // A static kind (built from the complete key set) has `build` instead of `make` and `insert`:
 //
 //     auto known = bloomery::filter<bloomery::fuse>::build(std::span(keys), {.fpr = 0.01});   // keys: all of one type
 //
-// One that is exact about keys that are all known takes a second list, of keys that it shall not match:
+// One that is exact about keys that are all known takes a second list, of keys that it must not match:
 //
 //     auto revoked = bloomery::filter<bloomery::cascade>::build(std::span(bad), std::span(good), {});
 //
@@ -59,7 +59,7 @@ class filter {
     if (!digests) return fail(digests.error());
     return checked(K::build(params, words_of(*digests), threads), hash);
   }
-  // The same for kinds that also take keys that they shall not match.
+  // The same for kinds that also take keys that they must not match.
   template <class Key>
   requires excluding_kind<K>
   static result<filter> build(std::span<const Key> keys, std::span<const Key> excluded, const filter_params& params,
@@ -105,7 +105,7 @@ class filter {
       return f([this](const auto& key) noexcept { return this->may_contain(key); });
     }
   }
-  // One occurrence of the key away; false, and nothing changes, when it is surely absent.
+  // Removes one occurrence of the key; false, and nothing changes, when it is surely absent.
   template <class Key>
   requires erasable<K>
   bool erase(const Key& key) noexcept { return kind_.erase(digest(key)); }

@@ -122,7 +122,7 @@ struct format {
   const kind_info* kind = nullptr;  // what `make` makes
   detection (*detect)(const detection_input& seen) noexcept = nullptr;
   result<any_filter> (*open)(source_bytes source, const format_options& options) noexcept = nullptr;
-  // The hash that `make` will want, and the size that it will have: digest_bits among it.
+  // The hash that `make` will need, and the size that it will have: digest_bits among it.
   result<hash_spec> (*hash)(const format_options& options) noexcept = nullptr;
   result<size_plan> (*plan)(const filter_params& params, const format_options& options) noexcept = nullptr;
   result<any_filter> (*make)(const filter_params& params, const format_options& options) noexcept = nullptr;
@@ -192,7 +192,7 @@ BLOOMERY_API result<opened> open(const char* path, const open_options& how = {})
 BLOOMERY_API result<void> packs(const format& form, std::uint32_t codec) noexcept;
 
 // Whether a filter can be saved in a format. Other hashes and other rules set other bits for the same keys, and a
-// filter does not give its keys back: what was built for one format is rarely of another.
+// filter does not return its keys: what was built for one format is rarely of another.
 BLOOMERY_API bool holds(const format& form, const any_filter& filter) noexcept;
 
 // A new, empty filter of another product, sized as that product would.

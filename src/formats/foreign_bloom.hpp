@@ -326,7 +326,8 @@ inline digest256 sampled(std::uint64_t i, const digest256& /*like*/) noexcept {
   return {{mix64(4 * i), mix64(4 * i + 1), mix64(4 * i + 2), mix64(4 * i + 3)}};
 }
 
-// What keys by chance say of a rate that is too low, surely: by more than four times what it varies by.
+// The FPR measured with random keys, where it exceeds the formula by more than four standard deviations and four keys;
+// else the formula's.
 template <class Rule>
 double foreign_bloom<Rule>::measured_rate(double formula) const noexcept {
   constexpr std::uint64_t most_probes = std::uint64_t{1} << 17U;  // a file may state any number of them for a key

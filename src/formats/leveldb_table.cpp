@@ -1,8 +1,8 @@
 // leveldb_table.cpp: the filters in a table file of LevelDB (.ldb, .sst). docs/formats/leveldb.md has the bytes.
 //
-// A table has a filter for every 2 KiB of its data, and which of them a key belongs to is known to who finds the key in
-// the table's index. Here a filter sees digests only, so it queries all of them: a key may be in the table when any
-// matches.
+// A table has a filter for every 2 KiB of its data, and which of them a key belongs to is known to a reader that finds
+// the key in the table's index. Here a filter sees digests only, so it queries all of them: a key may be in the table
+// when any matches.
 #include "src/formats/crc32c.hpp"
 #include "src/formats/foreign_bloom.hpp"
 #include "src/formats/formats.hpp"

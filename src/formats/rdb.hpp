@@ -1,4 +1,4 @@
-// src/formats/rdb.hpp: a value of a Redis module as DUMP gives it and RESTORE takes it.
+// src/formats/rdb.hpp: a value of a Redis module as DUMP returns it and RESTORE takes it.
 //
 //     byte 7 (module value), the module's id, fields, 0, version of the file format (2 bytes), CRC64 (8 bytes)
 //
@@ -62,7 +62,7 @@ struct stored_string {
   }
 };
 
-// Bounded: what is not there, or of another kind, gives nothing from then on.
+// Bounded: what is not there, or of another kind, returns nothing from then on.
 class reader {
  public:
   explicit reader(std::span<const std::byte> bytes) noexcept : from_(bytes) {}

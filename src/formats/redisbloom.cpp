@@ -1,5 +1,5 @@
-// redisbloom.cpp: filters of RedisBloom, as its SCANDUMP gives them and as Redis' DUMP does. docs/formats/redisbloom.md
-// has the bytes.
+// redisbloom.cpp: filters of RedisBloom, as its SCANDUMP returns them and as Redis' DUMP does.
+// docs/formats/redisbloom.md has the bytes.
 #include <charconv>
 
 #include "src/formats/formats.hpp"

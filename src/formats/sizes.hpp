@@ -14,7 +14,7 @@ struct keys_and_rate {
 
 // `keys` must be provided. The FPR is provided, or follows from bits per key or memory (m = -n ln p / (ln 2)^2), or is
 // the format's default. Memory is filled up to whole words, and one bit less: whether a product rounds up or down, it
-// stays below. An FPR that follows is never below 2^-64, since 64 bits of a hash tell no more keys apart.
+// stays below. An FPR that follows is never below 2^-64, since 64 bits of a hash distinguish no more keys.
 inline result<keys_and_rate> keys_and_rate_of(const filter_params& params, double usual_fpr) noexcept {
   size_request request = params.sizes();
   request.hashes.reset();

@@ -64,7 +64,7 @@ BLOOMERY_BODY bool list_sets(const char* path, found_sets& found) noexcept {
   return read_all;
 }
 
-// Asks for every name that there may be.
+// Looks up every name that there may be.
 BLOOMERY_BODY found_sets probe_sets(const char* path) noexcept {
   found_sets found{};
   for (unsigned index = 0; index < found.size(); ++index) {

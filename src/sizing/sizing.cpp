@@ -82,7 +82,7 @@ BLOOMERY_BODY double entropy(double share) noexcept {
   return -share * std::log2(share) - (1.0 - share) * std::log2(1.0 - share);
 }
 
-// Bits of a classic Bloom filter for each key, at this FPR and with so many hash functions.
+// Bits of a classic Bloom filter for each key, at this FPR and with this many hash functions.
 BLOOMERY_BODY double classic_bits_per_key(double fpr, unsigned hashes) noexcept {
   return -static_cast<double>(hashes) / std::log1p(-std::pow(fpr, 1.0 / hashes));
 }

@@ -14,7 +14,7 @@ BLOOMERY_BODY result<shard_list> room_for_shards(std::uint64_t shards, const mem
   return list;
 }
 
-// Equal digests are in one shard, so a digest must tell all keys apart, not those of its shard.
+// Equal digests are in one shard, so a digest must distinguish all keys, not those of its shard.
 BLOOMERY_BODY result<void> check_shard_digests(const any_filter& one, std::uint64_t keys) noexcept {
   const hash_info* hash = find_hash(one.hash().id);
   if (hash == nullptr || one.info().exact || one.info().grows) return {};

@@ -33,7 +33,7 @@ class aligned_list {
   aligned_list& operator=(const aligned_list&) = delete;
   ~aligned_list() { shrink(0); }
 
-  // Room for so many objects in all, and for as many again as there were, so that n of them cost O(n).
+  // Space for this many objects in all, and for as many again as there were, so that n of them cost O(n).
   result<void> reserve(std::size_t count, std::string_view what, const memory_hooks* hooks) noexcept {
     const std::size_t room = buffer_.size_bytes() / sizeof(T);
     if (count <= room) return {};
@@ -49,7 +49,7 @@ class aligned_list {
   }
   // There must be space.
   void push(T value) noexcept { std::construct_at(data() + size_++, std::move(value)); }
-  // Keeps the first so many.
+  // Keeps the first `count` objects.
   void shrink(std::size_t count) noexcept {
     while (size_ > count) std::destroy_at(data() + --size_);
   }

@@ -30,7 +30,7 @@ class shared_lock {
     }
   }
   void unlock() noexcept {
-    // Those who wait announce themselves again.
+    // Waiting threads announce themselves again.
     state_.store(0, std::memory_order_release);
     state_.notify_all();
   }

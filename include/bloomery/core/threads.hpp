@@ -5,7 +5,7 @@
 // The caller's thread does a part itself. A thread that the system refuses is not an error: its part is done by
 // another, later. Nothing is kept between calls; starting a thread costs some 20 us, so give each part a millisecond.
 //
-// Tasks of which nobody knows how long they take; the next one goes to whoever is free:
+// Tasks of unknown duration; the next one goes to the next free thread:
 //
 //     bloomery::run_tasks(4, 1000, [&](std::uint64_t task, unsigned part) { ... });   // task 0 to 999, on part 0 to 3
 //

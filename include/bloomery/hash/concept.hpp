@@ -27,7 +27,7 @@ struct digest128 {
   friend constexpr bool operator==(const digest128&, const digest128&) = default;
 };
 
-// Four words, for the one product whose filters want them (bits-and-blooms).
+// Four words, for the one product whose filters need them (bits-and-blooms).
 struct digest256 {
   std::array<std::uint64_t, 4> word{};
   friend constexpr bool operator==(const digest256&, const digest256&) = default;

@@ -134,7 +134,7 @@ constexpr void refuse_key() noexcept {
 
 }  // namespace detail
 
-// Collects the parts of one key and gives its digest. `clear` makes it ready for the next key.
+// Collects the parts of one key and returns its digest. `clear` makes it ready for the next key.
 template <class H>
 class tuple_sink {
  public:

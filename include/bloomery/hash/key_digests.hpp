@@ -3,8 +3,8 @@
 //     const key_digests<xxh3, std::uint64_t> source{hash, keys};
 //     kind.may_contain_stream(keys.size(), digest_feed(source), mask);
 //
-// Each digest is what digest_of(hash, key) gives. Integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed several at
-// once (hash/vector_hashes.hpp); any other pair of hash and key type one by one.
+// Each digest is what digest_of(hash, key) returns. Integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed several
+// at once (hash/vector_hashes.hpp); any other pair of hash and key type one by one.
 #pragma once
 
 #include <array>

@@ -26,14 +26,14 @@ struct codec {
   std::string_view name{};
   // No stored byte can unpack to more than this many: what claims more is refused before memory is allocated.
   std::uint64_t max_expansion = 1;
-  // Room that `compress` needs for `size_bytes` of input.
+  // Buffer size that `compress` needs for `size_bytes` of input.
   std::uint64_t (*bound)(std::uint64_t size_bytes) noexcept = nullptr;
   // How many bytes of `to` were used. Level 0 is the library's default.
   result<std::uint64_t> (*compress)(std::span<const std::byte> from, std::span<std::byte> to,
                                     int level) noexcept = nullptr;
   // Fills `to` exactly from all of `from`, or fails.
   result<void> (*decompress)(std::span<const std::byte> from, std::span<std::byte> to) noexcept = nullptr;
-  // Fails unless `from` unpacks to so many bytes and more; what is in `to` afterwards is of no use. With it a reader
+  // Fails unless `from` unpacks to to.size() bytes or more; what is in `to` afterwards is of no use. With it a reader
   // can allocate memory in proportion to what is proven. May be null.
   result<void> (*unpack_first)(std::span<const std::byte> from, std::span<std::byte> to) noexcept = nullptr;
 };

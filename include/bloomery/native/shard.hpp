@@ -10,7 +10,7 @@
 // Space         keys fall into shards at random, so some get more than their share. Each shard is made for so many
 //               that the chance that any of them gets more is below one in a million (Bernstein's inequality for the
 //               binomial): 4 shards of a million keys have 0.6 % more space, 16 of a thousand 20 %.
-// Set           the files of one saving bear one stamp, made from the content of all of them: a file of another set, or
+// Set           the files of one save have one stamp, made from the content of all of them: a file of another set, or
 //               of another day, has another stamp, and the same content has the same.
 #pragma once
 
@@ -55,7 +55,7 @@ struct shard_label {
 
 BLOOMERY_API result<void> check_shards(std::uint64_t count) noexcept;
 
-// Keys that one of so many shards is made for when all together hold `keys`.
+// Keys that one of this many shards is made for when all together hold `keys`.
 BLOOMERY_API std::uint64_t shard_keys(std::uint64_t keys, unsigned count) noexcept;
 
 BLOOMERY_API filter_params shard_params(const filter_params& all, unsigned count) noexcept;

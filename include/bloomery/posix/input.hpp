@@ -96,7 +96,7 @@ result<file_bytes> read_stream(const input_file& file, const memory_hooks* memor
   std::uint64_t limit = max_bytes;
   std::size_t room = 65536;
   while (true) {
-    // One byte beyond the limit tells a stream that ends there from one that goes on.
+    // One byte above the limit distinguishes a stream that ends there from one that continues.
     if (limit != no_limit && room > limit) room = static_cast<std::size_t>(limit) + 1;
     auto larger = aligned_buffer::make(room, "reading the filter", memory);
     if (!larger) return fail(larger.error());

@@ -2,8 +2,8 @@
 //
 // Writing: every file is written, synced and closed under a hidden name first; only when all of them are whole do they
 // get their names, one by one (posix/output_set.hpp). If that fails midway, or a signal ends the program, the old files
-// get their names back; if a power failure falls between two names, the stamp of the set tells the old files from the
-// new, and reading refuses. Old and new files are all there then, some of them under hidden names.
+// get their names back; if a power failure falls between two names, the stamp of the set distinguishes the old files
+// from the new, and reading refuses. Old and new files are all there then, some of them under hidden names.
 //
 // Reading: each file must be the shard that its name states, of as many, and of the same set as the first.
 //

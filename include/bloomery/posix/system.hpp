@@ -20,7 +20,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI::detail {
 
-// strerror_r comes in two forms; these tell them apart by what they return.
+// strerror_r has two signatures; these distinguish them by the return type.
 inline const char* error_words(int /*status*/, const char* buffer) noexcept { return buffer; }
 inline const char* error_words(const char* words, const char* /*buffer*/) noexcept { return words; }
 

@@ -17,7 +17,7 @@
 //               is taken from the list. Keys are a set: what may be there is not inserted again, so that copies take no
 //               space.
 // Use it when   the number of keys is a guess and the keys can be had again from where they are stored; or the same
-//               absent keys are looked up again and again; or an opponent repeats the false positives that he found.
+//               absent keys are looked up again and again; or an opponent repeats the false positives that it found.
 // Use instead   `growing` when only the number of keys is unknown: it grows without a pause and without a source.
 //
 // Checks        after every `check_every` adds (10,000), and after every eighth of its capacity where that is fewer. A
@@ -34,17 +34,17 @@
 //               for more, if the source has more), and keeps the target then. Between two checks the FPR may pass twice
 //               the target. Above by reports alone: for 1.5 times its capacity, up to four times its keys.
 //               Fixed-capacity kinds are rebuilt when they are full.
-// Without one   a filter that holds what it was made for is closed, and one for 1.5 times the keys so far is put before
-//               it, of at most 32. The i-th after the first has the FPR 0.55 target / i^2: together they stay below
-//               twice the target, whatever is inserted, and need not be checked for that. Only where memory was refused
-//               may they pass it. No closed filter gets better: above by reports alone is an error.
+// Without one   a filter that holds what it was made for is closed, and one for 1.5 times the keys so far is added
+//               before it, of at most 32. The i-th after the first has the FPR 0.55 target / i^2: together they stay
+//               below twice the target, whatever is inserted, and need not be checked for that. Only where memory was
+//               refused may they pass it. No closed filter gets better: above by reports alone is an error.
 // Errors        memory that is refused, or a source that fails, leaves it as it was. check() and rebuild() return the
 //               error; that of what an insert began is in last_error(), and it is tried again after as many adds as are
 //               between two checks. The key itself is in: only fixed-capacity kinds return `full` when they can get no
 //               space.
 //
-// Source        gives every key that is to be found, as it was inserted, in any order, as often as it likes; the keys
-//               of the call that goes on need not be among them. Keys that it no longer has are gone after a rebuild.
+// Source        passes every key that is to be found, as it was inserted, in any order, any number of times; the keys
+//               of the running call need not be among them. Keys that it no longer has are gone after a rebuild.
 //               It must not call the filter, and neither it nor a confirmation may throw.
 // Reports       a reported key answers no until it, or one with its digest, is inserted. The list holds keys, not
 //               digests: a key that is there is found though another with its digest was reported, with any hash.
@@ -54,7 +54,7 @@
 //               keys of more than 4096 bytes, and tuples of which a part was folded into a digest (hash/key.hpp).
 // Memory        that of the filters, and for the list nothing before the first report and then report_bytes (8 MiB),
 //               which hold 196,608 keys of up to 20 bytes, 100,000 of up to 44 (core/recent_keys.hpp). Then the oldest
-//               is dropped, and answers "maybe" again. A rebuild has both filters in memory while it goes on.
+//               is dropped, and answers "maybe" again. A rebuild has both filters in memory while it runs.
 // Deletes       no: the filter that seems to hold a key may not be the one that does. Delete from the source and
 //               rebuild().
 // Merges        no. Files: save() writes the filter without the list when it is one; over() adapts one that was loaded.
@@ -251,7 +251,7 @@ class adaptive {
   adaptive_reports<H> reports_;
   adaptive_stats stats_{};
   std::uint64_t since_check_ = 0;
-  std::uint64_t next_reading_ = 0;  // of the fill: at so many keys
+  std::uint64_t next_reading_ = 0;  // of the fill: at this many keys
   std::uint64_t try_again_at_ = 0;  // of the adds
   std::optional<error> last_error_{};
 };

@@ -31,7 +31,7 @@ struct shard_setup {
 BLOOMERY_API result<any_filter> make_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                             const shard_setup& setup) noexcept;
 // A filter of all these digests, which are put in another order: see any_filter::build. With a second list for kinds
-// that exclude digests: both are cut, and a shard may have nothing of either.
+// that exclude digests: both are sharded, and a shard may have nothing of either.
 BLOOMERY_API result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                              std::span<std::uint64_t> digests, const shard_setup& setup) noexcept;
 BLOOMERY_API result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,

@@ -82,7 +82,7 @@ class alignas(cache_line_bytes) guarded {
     if constexpr (lock_free) filter_.add_to_count(inserted_.exchange(0));
   }
 
-  mutable K filter_;  // its count of keys is brought up to date when somebody wants to see it
+  mutable K filter_;  // its count of keys is updated when the count is read
   mutable shared_lock lock_{};
   mutable std::atomic<std::uint64_t> inserted_{0};  // without a lock: what the filter has not counted yet
 };

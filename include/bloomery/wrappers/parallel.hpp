@@ -74,8 +74,8 @@ std::uint64_t last_of_first(const Partition& partition) noexcept {
   return last;
 }
 
-// Asks for lines that will be written: the next thread has read them, and taking a line back costs more than all of the
-// sorting. An instruction that older processors pass over.
+// Prefetches lines that will be written: the next thread has read them, and taking a line back costs more than all of
+// the sorting. An instruction that older processors pass over.
 inline void claim_lines(std::uint64_t* first, unsigned lines) noexcept {
   for (unsigned i = 0; i < lines; ++i) {
 #if defined(__x86_64__)

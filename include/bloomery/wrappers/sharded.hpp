@@ -56,7 +56,7 @@ class sharded {
   template <class Key>
   static result<sharded> build(std::span<const Key> keys, const filter_params& params, unsigned shards,
                                const H& hash = {}, unsigned threads = 0) noexcept requires static_kind<K>;
-  // The same for kinds that also take keys that they shall not match.
+  // The same for kinds that also take keys that they must not match.
   template <class Key>
   static result<sharded> build(std::span<const Key> keys, std::span<const Key> excluded, const filter_params& params,
                                unsigned shards, const H& hash = {},
@@ -74,7 +74,7 @@ class sharded {
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
     return with_digest(key, [&](auto digest) { return shards_[shard_of(digest, shards())].may_contain(digest); });
   }
-  // One occurrence of the key away; false, and nothing changes, when it is surely absent.
+  // Removes one occurrence of the key; false, and nothing changes, when it is surely absent.
   template <class Key>
   requires erasable<K>
   bool erase(const Key& key) noexcept {
@@ -144,7 +144,7 @@ class sharded {
   sharded(aligned_list<part> shards, const H& hash) noexcept
       : shards_(std::move(shards)), hash_(hash), wide_(shards_[0].filter().shape().digest_bits == 128) {}
   static result<aligned_list<part>> room_for(std::uint64_t shards, const memory_hooks* memory) noexcept;
-  // Whether the hash has bits enough for this shard of a filter for so many keys.
+  // Whether the hash has bits enough for this shard of a filter for this many keys.
   static result<void> check_hash(std::optional<std::uint64_t> keys, const K& one) noexcept;
   // Each shard by build_one(shard).
   template <class BuildOne>
@@ -190,7 +190,7 @@ result<aligned_list<typename sharded<K, H>::part>> sharded<K, H>::room_for(std::
   return list;
 }
 
-// Equal digests are in one shard, so that a digest must tell all keys apart, not those of a shard.
+// Equal digests are in one shard, so that a digest must distinguish all keys, not those of a shard.
 template <filter_kind K, hash_function H>
 result<void> sharded<K, H>::check_hash(std::optional<std::uint64_t> keys, const K& one) noexcept {
   if constexpr (!K::info.exact) {

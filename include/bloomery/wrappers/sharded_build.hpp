@@ -1,5 +1,5 @@
-// wrappers/sharded_build.hpp: what building a filter in shards takes: digests that are cut by shard, and one error out
-// of those of all shards.
+// wrappers/sharded_build.hpp: what building a filter in shards takes: digests that are split by shard, and one error
+// out of those of all shards.
 #pragma once
 
 #include <algorithm>

@@ -141,7 +141,7 @@ class distinct_estimate {
   std::array<std::uint8_t, 2048> longest_{};
 };
 
-// What a source gives its keys to: they go into a new filter, and are no longer taken for absent.
+// What a source passes its keys to: they go into a new filter, and are no longer taken for absent.
 template <dynamic_kind K, hash_function H>
 class adaptive_sink {
  public:
@@ -222,7 +222,7 @@ class adaptive_sub_filters {
     sub_filters_.push(std::move(*made));
     return {};
   }
-  // One sub-filter for so many keys, or more if the source has more, with the keys of the source and `others` in it.
+  // One sub-filter for this many keys, or more if the source has more, with the keys of the source and `others` in it.
   // After an error the sub-filters are as they were.
   template <class Key>
   result<void> rebuild(const source& keys_of, std::uint64_t keys, std::span<const Key> others,
