@@ -23,16 +23,13 @@
 // Checks        after every `check_every` adds (10,000), and after every eighth of its capacity where that is fewer. A
 //               check compares two FPRs with twice the target, the FPR that it was made with:
 //               by fill     fpr_now(). Read when it holds more keys than it was made for, and then once for each 64th
-//               more of
-//                           them, because reading costs as much as the filter is large.
+//                           more of them, because reading costs as much as the filter is large.
 //               by reports  the false positives among the absent keys that were looked up with a confirmation since it
-//               was
-//                           last rebuilt, when their true FPR is above with a confidence of 99.9 %.
+//                           was last rebuilt, when their true FPR is above with a confidence of 99.9 %.
 //               check() does it at once and reads the fill in any case.
 // With a source above twice the target it rebuilds itself from the source for 1.5 times the keys that it holds (and
-// again
-//               for more, if the source has more), and keeps the target then. Between two checks the FPR may pass twice
-//               the target. Above by reports alone: for 1.5 times its capacity, up to four times its keys.
+//               again for more, if the source has more), and keeps the target then. Between two checks the FPR may pass
+//               twice the target. Above by reports alone: for 1.5 times its capacity, up to four times its keys.
 //               Fixed-capacity kinds are rebuilt when they are full.
 // Without one   a filter that holds what it was made for is closed, and one for 1.5 times the keys so far is added
 //               before it, of at most 32. The i-th after the first has the FPR 0.55 target / i^2: together they stay
