@@ -1,5 +1,5 @@
-// adaptive_reports.hpp: what wrappers/adaptive.hpp has learned: the keys that were reported, and how often the filter
-// was wrong.
+// wrappers/adaptive/reports.hpp: what wrappers/adaptive.hpp has learned: the keys that were reported, and how often the
+// filter was wrong.
 #pragma once
 
 #include <bloomery/core/binomial.hpp>

@@ -1,5 +1,5 @@
-// adaptive_sub_filters.hpp: the filters of wrappers/adaptive.hpp: one, or a chain of them, and how they are made again
-// from a source of keys.
+// wrappers/adaptive/sub_filters.hpp: the filters of wrappers/adaptive.hpp: one, or a chain of them, and how they are
+// made again from a source of keys.
 //
 // Sub-filters are of one kind. Keys go into the newest; a key is there when any sub-filter reports it. A digest of 64
 // bits is made once for all sub-filters, one of 128 bits for each sub-filter that takes such.
