@@ -1,8 +1,8 @@
-// The engine behind kinds/bitmap.hpp: Roaring bitmaps, compiled, because it throws and catches inside.
+// The engine of kinds/bitmap.hpp: Roaring bitmaps, compiled, because it throws and catches inside.
 //
 // A set is a map from the high 32 bits of the keys to a part. A part is a list of containers, one for each value of the
-// next 16 bits, in order and none of them empty. A container holds the low 16 bits of its keys in one of the three forms
-// of the portable format: an array of values, runs, or 65,536 bits.
+// next 16 bits, in order and none of them empty. A container holds the low 16 bits of its keys in one of the three
+// encodings of the portable format: an array of values, runs, or 65,536 bits.
 //
 // Every allocation is a std::vector or a std::map, so what is refused throws here, and each change makes its memory
 // before it touches the set: after a refusal the set is as it was, or holds more of what it was to hold. (CRoaring, as
@@ -56,7 +56,7 @@ T guarded(T otherwise, F&& f) noexcept {
   }
 }
 
-// ---- bits ------------------------------------------------------------------------------------------------------------
+// ---- bits -----------------------------------------------------------------------------------------------------------
 
 template <class Words>
 bool has_bit(const Words& words, std::uint32_t value) noexcept {
@@ -108,7 +108,7 @@ void each_bit_run(const Words& words, F&& f) {
   if (length != 0) f(first, length);
 }
 
-// ---- containers ------------------------------------------------------------------------------------------------------
+// ---- containers -----------------------------------------------------------------------------------------------------
 
 void expand(const container& from, bit_words& to) noexcept {
   if (from.as == form::bits) {
@@ -149,7 +149,7 @@ form smallest_form(std::uint32_t keys, std::uint32_t runs) noexcept {
   return form_bytes(form::runs, keys, runs) < plain_bytes ? form::runs : plain;
 }
 
-// The same keys in another form.
+// The same keys in another encoding.
 container from_bits(std::uint16_t high, const bit_words& words, form as) {
   container out{.high = high, .as = as, .keys = count_bits(words)};
   if (as == form::bits) {
@@ -172,7 +172,7 @@ container in_form(const container& from, form as) {
   return from_bits(from.high, words, as);
 }
 
-// The last run that does not begin behind the value; the number of runs when there is none.
+// The last run that does not begin after the value; the number of runs when there is none.
 std::size_t find_run(const container& in, std::uint32_t value) noexcept {
   std::size_t first = 0;
   std::size_t end = in.words.size() / 2;
@@ -299,7 +299,7 @@ std::uint16_t largest_value(const container& of) noexcept {
   return static_cast<std::uint16_t>(i * 16 + 15 - static_cast<std::uint32_t>(std::countl_zero(of.words[i])));
 }
 
-// ---- sets ------------------------------------------------------------------------------------------------------------
+// ---- sets -----------------------------------------------------------------------------------------------------------
 
 template <class Part>
 auto find_container(Part& in, std::uint16_t high) noexcept {
@@ -458,11 +458,11 @@ std::uint64_t range(const void* set) noexcept {
          join(first_key, first.front(), smallest_value(first.front()));
 }
 
-// ---- the portable form -----------------------------------------------------------------------------------------------
+// ---- the portable encoding ------------------------------------------------------------------------------------------
 
 form smallest_form(const container& of) noexcept { return smallest_form(of.keys, count_runs(of)); }
 
-// The form in which a container is written: its smallest one, or the one it has.
+// The encoding in which a container is written: its smallest one, or the one it has.
 template <class Choose>
 std::uint64_t part_bytes(const part& of, Choose&& choose) noexcept {
   std::uint64_t bytes = 0;
@@ -486,7 +486,7 @@ std::uint64_t memory_bytes(const void* set) noexcept {
   return bytes;
 }
 
-// u64 number of parts, then each part: u32 high bits, the portable 32-bit form.
+// u64 number of parts, then each part: u32 high bits, the portable 32-bit encoding.
 std::uint64_t serialized_bytes(const void* set) noexcept {
   std::uint64_t bytes = 8;
   for (const auto& [key, of] : set_of(set)) {
@@ -589,8 +589,8 @@ bool check_bits(byte_reader& reader, std::uint32_t keys) noexcept {
   return reader.ok() && counted == keys;
 }
 
-// Reads one 32-bit bitmap in the portable form. `take(high, form, keys, bytes)` sees each container, which is valid, but
-// those behind it may not be. False when it is not valid; else `reader` is behind it.
+// Reads one 32-bit bitmap in the portable encoding. `take(high, form, keys, bytes)` sees each container, which is
+// valid, but those after it may not be. False when it is not valid; else `reader` is after it.
 template <class Take>
 bool read_part(byte_reader& reader, Take&& take) {
   const std::size_t start = reader.position();

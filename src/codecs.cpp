@@ -9,7 +9,7 @@
 namespace bloomery::inline BLOOMERY_ABI {
 namespace {
 
-// Both write to the same place, so the first is asked again where it was the better.
+// Both write to the same place, so the first is called again where it was the better.
 template <class First, class Second>
 result<std::uint64_t> smaller_of(First&& first, Second&& second) noexcept {
   const auto one = first();
@@ -33,8 +33,8 @@ result<std::uint64_t> zstd_search(std::span<const std::byte> from, std::span<std
   return zstd_used(ZSTD_compress(to.data(), to.size(), from.data(), from.size(), level));
 }
 
-// In the bits of a filter nothing repeats but by chance, and a reference to a short repetition takes more than the bytes
-// themselves. So: a table of places that is too small to find many, and long repetitions alone.
+// In the bits of a filter nothing repeats but by chance, and a reference to a short repetition takes more than the
+// bytes themselves. So: a table of places that is too small to find many, and long repetitions alone.
 result<std::uint64_t> zstd_without_search(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
   ZSTD_CCtx* const context = ZSTD_createCCtx();
   if (context == nullptr) return fail(errc::codec_failed, "zstd refused its memory");
@@ -139,14 +139,14 @@ struct inflated {
 result<inflated> gzip_inflate(std::span<const std::byte> from, std::span<std::byte> to) noexcept {
   z_stream stream{};
   if (inflateInit2(&stream, gzip_window_bits) != Z_OK) return fail(errc::codec_failed, "zlib refused its memory");
-  // Where nothing is to be made, zlib wants an address all the same.
+  // Where nothing is to be made, zlib still needs an address.
   Bytef nothing = 0;
   stream.next_out = &nothing;
   inflated done;
   while (done.state == Z_OK) {
     give_input(stream, from);
     give_room(stream, to);
-    // Without input or room there is no progress, and zlib says so (Z_BUF_ERROR).
+    // Without input or space there is no progress, and zlib returns Z_BUF_ERROR.
     done.state = inflate(&stream, Z_NO_FLUSH);
   }
   done.all_read = from.empty() && stream.avail_in == 0;

@@ -2,8 +2,8 @@
 // bindings).
 //
 // It holds a filter of the list in kinds.hpp together with what its digests were made by (hash_spec), in memory or
-// memory-mapped. Everything a kind may be unable to do (erase, count, fold, take 128-bit digests, change while mapped) is a
-// result that says so. This is the library's only virtual boundary; it is paid per batch.
+// memory-mapped. Everything a kind may be unable to do (erase, count, fold, take 128-bit digests, change while mapped)
+// is a result that states so. This is the library's only virtual boundary; it is paid per batch.
 //
 //     auto filter = bloomery::any_filter::make("blocked", {.keys = 1000, .fpr = 0.01}, hash.spec());
 //     filter->insert(digests);                       // how many changed something
@@ -33,13 +33,13 @@ struct filter_stats {
   double estimated_keys = 0;
   double fill = 0;
   double fpr_now = 0;
-  double delivered_fpr = 0;  // by a layout that is another product's, when it is full; 0: as promised
+  double delivered_fpr = 0;  // by a layout that is another product's, when it is full; 0: the target FPR
   std::uint64_t memory_bytes = 0;
   cell_shape cells{};                        // where keys are estimated from the fill: for estimate_overlap
   std::optional<std::uint64_t> saturated{};  // counters that are stuck; only for kinds that have such
   std::optional<window_state> window{};      // what is covered; only for kinds that expire
   std::optional<loss_state> loss{};          // what removals cost; only for kinds that may lose keys
-  // False: the file does not say for how many keys and for which rate it was made. Both are 0 then.
+  // False: the file does not state for how many keys and for which FPR it was made. Both are 0 then.
   bool target_known = true;
 };
 
@@ -48,8 +48,8 @@ class input_file;
 
 namespace detail {
 
-// What stands behind any_filter: see any_filter_model.hpp, wrappers/any_shards_model.hpp for several of them together, and
-// formats.hpp for filters of other products.
+// The implementation of any_filter: see any_filter_model.hpp, wrappers/any_shards_model.hpp for several of them
+// together, and formats.hpp for filters of other products.
 struct BLOOMERY_API filter_model {
   filter_model() = default;
   filter_model(const filter_model&) = delete;
@@ -82,7 +82,7 @@ struct BLOOMERY_API filter_model {
   // `other` is of the same kind.
   virtual result<void> merge(const filter_model& other, merge_fpr rate) noexcept = 0;
   virtual result<void> intersect(const filter_model& other) noexcept = 0;
-  // Whether filters of one shape may be refused, because of a rate, of room or of memory.
+  // Whether filters of one shape may be refused, because of the FPR, of space or of memory.
   [[nodiscard]] virtual bool merge_may_fail() const noexcept { return true; }
   [[nodiscard]] virtual result<std::unique_ptr<filter_model>> fold(std::uint64_t factor) const noexcept = 0;
   [[nodiscard]] virtual std::uint64_t fold_units() const noexcept = 0;
@@ -105,12 +105,13 @@ class BLOOMERY_API any_filter {
  public:
   // A new, empty filter. The hash must fit the kind and give as many bits as n and p need.
   static result<any_filter> make(std::string_view kind, const filter_params& params, const hash_spec& hash) noexcept;
-  // A filter of all these digests, which are put in another order, as large as they need (params.keys is nothing to it).
-  // For kinds that are built at once it is the only way to one; 0 threads: all processors. Digests of 64 bits.
+  // A filter of all these digests, which are put in another order, as large as they need (params.keys is ignored).
+  // Static kinds (built from the complete key set) can be made in no other way; 0 threads: all processors. Digests of
+  // 64 bits.
   static result<any_filter> build(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                   std::span<std::uint64_t> digests, unsigned threads = 0) noexcept;
-  // The same with a second list, of digests that it shall not match; kinds that do not exclude any refuse. Both are put in
-  // another order.
+  // The same with a second list, of digests that it must not match; kinds that do not exclude any refuse. Both are put
+  // in another order.
   static result<any_filter> build(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                   std::span<std::uint64_t> digests, std::span<std::uint64_t> excluded,
                                   unsigned threads = 0) noexcept;
@@ -148,10 +149,11 @@ class BLOOMERY_API any_filter {
   // as it is for stats(), unless the file is trusted.
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept { return self_->bytes(); }
 
-  // How many digests changed something. Digests are 64, 128 or 256 bits wide, as digest_bits() says. A kind with an end fails with
-  // errc::full at the first digest that does not fit: number[0] keys are in the filter, number[1] digests were taken. A kind
-  // that holds a key so often and no more fails with errc::too_many_copies: it holds number[0] of that one already. One
-  // that has no room for another removed key to come back fails with errc::no_room_to_return.
+  // How many digests changed something. Digests are 64, 128 or 256 bits wide, as digest_bits() returns. A
+  // fixed-capacity kind fails with errc::full at the first digest that does not fit: number[0] keys are in the filter,
+  // number[1] digests were taken. A kind that limits the copies of a key fails at the limit with errc::too_many_copies:
+  // it holds number[0] of that one already. One that has no space for another removed key to come back fails with
+  // errc::no_room_to_return.
   result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest128> digests) noexcept { return self_->insert(digests); }
   result<std::uint64_t> insert(std::span<const digest256> digests) noexcept { return self_->insert256(digests); }
@@ -181,8 +183,8 @@ class BLOOMERY_API any_filter {
     return self_->count(digests, counts);
   }
 
-  // Union and intersection: same kind, hash, seed and key, and the geometry that the kind asks for.
-  // Some kinds refuse a union that would break their promise, unless any rate will do.
+  // Union and intersection: same kind, hash, seed and key, and the geometry that the kind requires.
+  // Some kinds refuse a union that would exceed their target FPR, unless any FPR is accepted.
   result<void> merge(const any_filter& other, merge_fpr rate = merge_fpr::keep_target) noexcept;
   result<void> intersect(const any_filter& other) noexcept;
   // Whether even filters of one shape may be refused.

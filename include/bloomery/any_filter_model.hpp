@@ -1,5 +1,6 @@
-// any_filter_model.hpp: what stands behind any_filter's virtual boundary for one kind: a filter in memory, and one in a
-// mapped file. For programs that own a filter of a kind they know as an any_filter, without the code of all the others.
+// any_filter_model.hpp: the implementation of any_filter's virtual boundary for one kind: a filter in memory, and one
+// in a mapped file. For programs that own a filter of a kind they know as an any_filter, without the code of all the
+// others.
 //
 //     #include <bloomery/any_filter_model.hpp>
 //     #include <bloomery/kinds/scalable.hpp>
@@ -188,7 +189,7 @@ struct in_memory final : filter_model {
   K filter;
 };
 
-// A mapped filter is asked where it lies; what changes it is refused, what copies it checks every chunk first.
+// A mapped filter is queried in place; what changes it is refused, what copies it checks every chunk first.
 template <mappable K>
 struct in_file final : filter_model {
   explicit in_file(mapped<K> from) noexcept : file(std::move(from)) {}

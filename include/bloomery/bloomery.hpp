@@ -1,7 +1,7 @@
 // bloomery.hpp: everything: all kinds, all hashes, the native file, and any_filter.
 //
-// Header-only: needs xxhash.h and tl/expected.hpp, links nothing. Kind `bitmap` and compressed files want the compiled
-// parts: link bloomery::all and call enable_all() once.
+// Header-only: needs xxhash.h and tl/expected.hpp, links nothing. Kind `bitmap` and compressed files need the compiled
+// modules: link bloomery::all and call enable_all() once.
 //
 //     #include <bloomery/bloomery.hpp>
 //
@@ -25,7 +25,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-// Makes the compiled parts known: kind bitmap, codecs zstd and gzip. Needs bloomery::all; may be called more than once.
+// Registers the compiled modules: kind bitmap, codecs zstd and gzip. Needs bloomery::all; may be called more than once.
 inline void enable_all() noexcept {
   enable_bitmap();
   enable_codecs();

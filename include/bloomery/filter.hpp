@@ -8,21 +8,21 @@
 //     seen->save("seen.bloom");
 //     auto again = bloomery::filter<bloomery::blocked>::load("seen.bloom");
 //
-// The hash is xxh3 with seed 0 unless you say otherwise; for keys that an opponent may choose, take a keyed one
+// The hash is xxh3 with seed 0 unless you choose another; for keys that an opponent may choose, take a keyed one
 // (docs/hashes.md). A file remembers hash, seed and key id, and load refuses a file of another hash, seed or key.
 //
 // A filter that needs 128-bit digests (docs/hashes.md) makes them by itself; prehashed{} keys stay 64 bits wide, so
-// give such a filter prehashed128{}.
+// pass such a filter prehashed128{}.
 //
-// A kind that is built at once, from all of its keys, has `build` instead of `make` and `insert`:
+// A static kind (built from the complete key set) has `build` instead of `make` and `insert`:
 //
 //     auto known = bloomery::filter<bloomery::fuse>::build(std::span(keys), {.fpr = 0.01});   // keys: all of one type
 //
-// One that is exact about keys that are all known takes a second list, of keys that it shall not match:
+// One that is exact about keys that are all known takes a second list, of keys that it must not match:
 //
 //     auto revoked = bloomery::filter<bloomery::cascade>::build(std::span(bad), std::span(good), {});
 //
-// Threads: as the kind says. For many writers and readers at once each thread makes a writer; the contract is in
+// Threads: as the kind documents. For many writers and readers at once each thread makes a writer; the contract is in
 // kinds/concurrent.hpp:
 //
 //     auto writer = seen->concurrent();
@@ -59,7 +59,7 @@ class filter {
     if (!digests) return fail(digests.error());
     return checked(K::build(params, words_of(*digests), threads), hash);
   }
-  // The same for kinds that also take keys that they shall not match.
+  // The same for kinds that also take keys that they must not match.
   template <class Key>
   requires excluding_kind<K>
   static result<filter> build(std::span<const Key> keys, std::span<const Key> excluded, const filter_params& params,
@@ -92,9 +92,9 @@ class filter {
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
     return with_digest(key, [&](auto digest) { return kind_.may_contain(digest); });
   }
-  // For a loop that asks key by key: calls f with a function of keys that answers as may_contain does and has taken the
-  // decisions that depend on the filter alone. Compiled for the machine, such a loop is a tenth faster:
-  //     auto hits = seen.with_lookup([&](const auto& asks) { return std::ranges::count_if(keys, asks); });
+  // For a loop that looks up key by key: calls f with a function of keys that answers as may_contain does and has taken
+  // the decisions that depend on the filter alone. Compiled for the machine, such a loop is a tenth faster:
+  //     auto hits = seen.with_lookup([&](const auto& contains) { return std::ranges::count_if(keys, contains); });
   template <class F>
   decltype(auto) with_lookup(F&& f) const {
     if constexpr (lookup_kind<K> && !both_128_bit) {
@@ -105,17 +105,17 @@ class filter {
       return f([this](const auto& key) noexcept { return this->may_contain(key); });
     }
   }
-  // One occurrence of the key away; false, and nothing changes, when it is surely absent.
+  // Removes one occurrence of the key; false, and nothing changes, when it is surely absent.
   template <class Key>
   requires erasable<K>
   bool erase(const Key& key) noexcept { return kind_.erase(digest(key)); }
-  // How often the key is there, as far as the kind can tell: 0 only when it is surely absent.
+  // How often the key is there, as far as the kind can determine: 0 only when it is surely absent.
   template <class Key>
   requires countable<K>
   [[nodiscard]] std::uint64_t count(const Key& key) const noexcept { return kind_.count(digest(key)); }
 
-  // Batches of keys of one type: hashed while memory answers where the kind can, in groups before it is asked elsewhere.
-  // A kind with an end stops when it is full: insert_until_full tells where.
+  // Batches of keys of one type: hashed while memory answers where the kind can, elsewhere in groups, before the
+  // filter is accessed. A fixed-capacity kind stops when it is full: insert_until_full returns where.
   template <class Key>
   std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
     if constexpr (stream_kind<K>) {
@@ -129,8 +129,8 @@ class filter {
       return inserted;
     }
   }
-  // The same for kinds with an end: stops at the first key that does not fit, with the keys before it inserted. Keys behind
-  // the group of that one are not hashed.
+  // The same for fixed-capacity kinds: stops at the first key that does not fit, with the keys before it inserted. Keys
+  // after the group of that one are not hashed.
   template <class Key>
   batch_outcome insert_until_full(std::span<const Key> keys) noexcept requires bounded_kind<K> {
     batch_outcome all;
@@ -220,7 +220,7 @@ class filter {
   };
   [[nodiscard]] writer concurrent() noexcept requires concurrent_kind<K> { return writer(*this); }
 
-  // What a kind with 64-bit digests is given for a key; hash once, ask many filters.
+  // The input of a kind with 64-bit digests for a key; hash once, query many filters.
   template <class Key>
   [[nodiscard]] std::uint64_t digest(const Key& key) const noexcept {
     return digest_of(hash_, key);

@@ -1,8 +1,8 @@
-// formats.hpp: filter files of other products: what a file is, asking it, writing it, making a new one.
+// formats.hpp: filter files of other products: detecting a file's format, querying it, writing it, making a new one.
 //
 //     #include <bloomery/formats.hpp>                      // link bloomery::all, or bloomery::formats
 //
-//     auto opened = bloomery::formats::open("blocklist.bloom");          // any product's file, told by its content
+//     auto opened = bloomery::formats::open("blocklist.bloom");          // any product's file, detected by its content
 //     if (!opened) return fail(opened.error());
 //     auto hash = bloomery::hasher::make(opened->filter.hash());         // that product's hash
 //     opened->filter.may_contain(digests, mask);                         // answers as that product does
@@ -12,15 +12,15 @@
 //     auto saved = bloomery::formats::save(*made, *bloomery::formats::find("dcso"), "blocklist.bloom");
 //
 // A file of another product becomes an any_filter: its bits, that product's probe rule and that product's hash. It is
-// asked, filled, merged and counted as every other filter, but it is saved in a format of its own: a native file would
-// say that one of our kinds had set the bits. `format` is one line of the list; `list()` gives them all, `native` and
-// `text` (native/text.hpp) first.
+// queried, filled, merged and counted as every other filter, but it is saved in a format of its own: a native file
+// would state that one of our kinds had set the bits. `format` is one line of the list; `list()` gives them all,
+// `native` and `text` (native/text.hpp) first.
 //
-// Detection. A format says of the first bytes and the size of a file whether it can be one of its own: by a signature,
-// or because every size in its header fits the size of the file exactly. Two that fit are an error that names both;
-// `from` decides. Formats that nearly any bytes fit (confidence::weak) are never chosen by themselves.
+// Detection. A format decides from the first bytes and the size of a file whether it can be one of its own: by a
+// signature, or because every size in its header fits the size of the file exactly. Two that fit are an error that
+// names both; `from` decides. Formats that nearly any bytes fit (confidence::weak) are never chosen by themselves.
 //
-// Files are mapped where they lie and asked there. A filter that is to be changed is loaded into memory (`in_memory`).
+// Files are mapped and queried in place. A filter that is to be changed is loaded into memory (`in_memory`).
 // Nothing is allocated before the sizes in the header were compared with what is there.
 #pragma once
 
@@ -44,7 +44,7 @@
 namespace bloomery::inline BLOOMERY_ABI::formats {
 
 // What a format's files do not carry, or what their writers may choose, as words. Empty: the format's own default.
-// `format::options` names those that a format takes; the others are nothing to it.
+// `format::options` names those that a format takes; the others are ignored.
 struct format_options {
   std::string_view form{};            // bits-and-blooms: binary, json; redisbloom: scandump, dump
   std::string_view kind{};            // redisbloom: scalable, cuckoo
@@ -96,33 +96,33 @@ inline constexpr std::size_t last_detection_bytes = 64;
 
 enum class confidence : std::uint8_t {
   no,         // it is none of ours
-  weak,       // nothing speaks against it, but hardly anything does against any file: only when it is asked for
+  weak,       // nothing speaks against it, but hardly anything does against any file: only when it is requested
   fits,       // every size in the header fits the size of the file
-  signature,  // it says so itself
+  signature,  // the file states it itself
 };
 struct detection {
   confidence sure = confidence::no;
-  std::uint64_t limit_bytes = no_limit;  // how long such a file is, as far as its header says; more is not read
+  std::uint64_t limit_bytes = no_limit;  // how long such a file is, as far as its header states; more is not read
   std::uint64_t least_bytes = 0;         // how long it is at least: before it is unpacked, this is held against it
 };
 
 struct format {
-  std::string_view name;     // as given to --format, --from and --to
+  std::string_view name;     // as passed to --format, --from and --to
   std::string_view summary;  // one line for `bloomery formats`
-  bool writes = false;       // all are read and asked
+  bool writes = false;       // all are read and queried
   bool merges = false;
   bool gzip = false;    // the product packs whole files with gzip, too
   bool by_end = false;  // what it is shows at its end: its first bytes refute nothing
-  bool parts = false;   // the product gives a filter in pieces; a file is all of them, one behind the other
-  // The options of the tool that it takes beside sizes, by their names and separated by blanks: those of format_options, and
-  // `mode`, `growth` of filter_params.
+  bool parts = false;   // the product returns a filter in pieces; a file is all of them, one after the other
+  // The options of the tool that it takes beside sizes, by their names and separated by blanks: those of
+  // format_options, and `mode`, `growth` of filter_params.
   std::string_view options{};
 
   // The rest is empty for `native` and `text`, which any_filter reads and writes itself.
   const kind_info* kind = nullptr;  // what `make` makes
   detection (*detect)(const detection_input& seen) noexcept = nullptr;
   result<any_filter> (*open)(source_bytes source, const format_options& options) noexcept = nullptr;
-  // The hash that `make` will want, and the size that it will have: digest_bits among it.
+  // The hash that `make` will need, and the size that it will have: digest_bits among it.
   result<hash_spec> (*hash)(const format_options& options) noexcept = nullptr;
   result<size_plan> (*plan)(const filter_params& params, const format_options& options) noexcept = nullptr;
   result<any_filter> (*make)(const filter_params& params, const format_options& options) noexcept = nullptr;
@@ -134,9 +134,10 @@ struct format {
 
   // Of formats with several kinds: the one that `make` will make; nullptr when there is none of that name.
   const kind_info* (*kind_of)(const format_options& options) noexcept = nullptr;
-  // Of formats with several forms: the one in which a file is, by its first bytes, so that it can be written again in it.
+  // Of formats with several encodings: that of a file, by its first bytes, so that it can be written again in it.
   std::string_view (*form_of)(std::span<const std::byte> first) noexcept = nullptr;
-  // Of formats whose filters are not kinds of ours: the one that has the same bits, or an error that says why there is none.
+  // Of formats whose filters are not kinds of ours: the one that has the same bits, or an error that states why there
+  // is none.
   result<any_filter> (*as_native)(const any_filter& filter) noexcept = nullptr;
 
   [[nodiscard]] bool is_native() const noexcept { return open == nullptr; }
@@ -150,8 +151,8 @@ BLOOMERY_API std::span<const format* const> list() noexcept;
 BLOOMERY_API const format* find(std::string_view name) noexcept;
 BLOOMERY_API result<const format*> find_or_fail(std::string_view name) noexcept;
 
-// What a file is, by its first bytes (detection_bytes of them, or all there are) and its size: one format, or an error that
-// says what it looks like, or which two it may be.
+// What a file is, by its first bytes (detection_bytes of them, or all there are) and its size: one format, or an error
+// that states what it looks like, or which two it may be.
 BLOOMERY_API result<const format*> detect(const detection_input& seen) noexcept;
 
 struct open_options {
@@ -167,7 +168,7 @@ struct opened {
   std::uint64_t size_bytes = 0;         // of the file
   std::uint32_t codec = codec_none;     // inside a native file, around another
   std::optional<file_header> header{};  // of a native file
-  format_options written{};             // to be given to `save`, so that it is written in the form that it had
+  format_options written{};             // to be passed to `save`, so that it is written in the encoding that it had
 };
 
 namespace detail {
@@ -187,11 +188,11 @@ BLOOMERY_API result<opened> open_bytes(file_bytes bytes, const open_options& how
 // A file, pipe or device.
 BLOOMERY_API result<opened> open(const char* path, const open_options& how = {}) noexcept;
 
-// Whether files in a format are packed so; an error that says how they are.
+// Whether files in a format are packed so; an error that states how they are.
 BLOOMERY_API result<void> packs(const format& form, std::uint32_t codec) noexcept;
 
-// Whether a filter can be saved in a format. Other hashes and other rules set other bits for the same keys, and a filter
-// does not give its keys back: what was built for one format is rarely of another.
+// Whether a filter can be saved in a format. Other hashes and other rules set other bits for the same keys, and a
+// filter does not return its keys: what was built for one format is rarely of another.
 BLOOMERY_API bool holds(const format& form, const any_filter& filter) noexcept;
 
 // A new, empty filter of another product, sized as that product would.

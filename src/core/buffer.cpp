@@ -6,7 +6,7 @@ namespace detail {
 BLOOMERY_BODY void* default_allocate(void* /*context*/, std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
 #ifdef BLOOMERY_HAS_MMAP
   if (size_bytes >= huge_page_bytes) {
-    // Room for one more huge page, so that the start can lie on a huge-page boundary; the rest is given back.
+    // Space for one more huge page, so that the start can be on a huge-page boundary; the rest is returned.
     const std::size_t mapped_bytes = size_bytes + huge_page_bytes;
     if (mapped_bytes < size_bytes) return nullptr;
     void* mapped = ::mmap(nullptr, mapped_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

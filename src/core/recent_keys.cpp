@@ -73,7 +73,7 @@ BLOOMERY_BODY void recent_keys::take_out(std::uint64_t slot_index) noexcept {
   };
   std::uint64_t gap = slot_index;
   for (std::uint64_t i = after(gap); slot(i) != 0; i = after(i)) {
-    if (distance(home(slot(i) >> 32U), i) < distance(gap, i)) continue;  // its search begins behind the gap
+    if (distance(home(slot(i) >> 32U), i) < distance(gap, i)) continue;  // its search begins after the gap
     set_slot(gap, slot(i));
     gap = i;
   }

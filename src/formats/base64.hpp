@@ -50,8 +50,8 @@ struct base64_text {
   bool standard = false;  // it has a character that only the standard alphabet has
 };
 
-// Decodes the first out.size() bytes, or all, of which there are base64_bytes(text). Characters of both alphabets in one
-// text, and bits behind the last byte that are not zero, are errors.
+// Decodes the first out.size() bytes, or all, of which there are base64_bytes(text). Characters of both alphabets in
+// one text, and bits after the last byte that are not zero, are errors.
 inline base64_text decode_base64(std::string_view text, std::span<std::byte> out) noexcept {
   using namespace base64;
   unsigned marks = 0;

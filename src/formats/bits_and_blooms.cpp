@@ -51,7 +51,7 @@ using filter = foreign_bloom<rule>;
 
 constexpr hash_spec murmur{.id = murmur3_x64_128::info.id};
 
-// ---- both forms: m, k, and the bit set with its own length ----
+// ---- both encodings: m, k, and the bit set with its own length ----
 
 struct header {
   std::uint64_t bits = 0;
@@ -111,13 +111,13 @@ result<any_filter> open_binary(source_bytes source) noexcept {
 
 constexpr std::size_t length_bytes = 8;  // in front of the words
 
-// Reads the three members, in any order, where they lie. Nothing is unescaped or nested, so nothing is allocated.
+// Reads the three members, in any order, in place. Nothing is unescaped or nested, so nothing is allocated.
 class json_reader {
  public:
   explicit json_reader(std::span<const std::byte> bytes) noexcept
       : text_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
 
-  // True when all is there and right; otherwise is_cut() tells which of both it is not.
+  // True when all is there and right; otherwise is_cut() returns which of both it is not.
   bool read() noexcept {
     bool more = expect('{');
     while (more) {
@@ -130,7 +130,7 @@ class json_reader {
     return !wrong_;
   }
   [[nodiscard]] bool is_cut() const noexcept { return cut_; }
-  // It is cut, if at all, behind the beginning of a filter.
+  // It is cut, if at all, after the beginning of a filter.
   [[nodiscard]] bool has_begun() const noexcept { return !wrong_ && seen_ != 0; }
   [[nodiscard]] std::uint64_t position() const noexcept { return at_; }
   [[nodiscard]] std::uint64_t bits() const noexcept { return numbers_[0]; }

@@ -39,7 +39,7 @@ double bits_of(double keys, double fpr) noexcept {
 }
 double hashes_of(double keys, double bits) noexcept { return std::ceil(std::log(2.0) * bits / keys); }
 
-// What is behind the bits, and in the header beside m and k.
+// What is after the bits, and in the header beside m and k.
 struct carried {
   std::uint64_t flags = 1;
   std::uint64_t capacity = 0;
@@ -115,7 +115,7 @@ result<void> check(const header& h, std::optional<std::uint64_t> size_bytes) noe
   return {};
 }
 
-// The version alone says little; that the sizes follow from n and p as the product computes them says all.
+// The version alone proves little; that the sizes follow from n and p as the product computes them proves it.
 detection detect(const detection_input& seen) noexcept {
   if (seen.first.size() < header_bytes) return {};
   const header h = header::read(seen.first);
@@ -125,7 +125,7 @@ detection detect(const detection_input& seen) noexcept {
   const auto keys = static_cast<double>(h.capacity);
   const bool its_own = std::fabs(bits_of(keys, h.fpr) - static_cast<double>(h.bits)) <= 1.0 &&
                        std::fabs(hashes_of(keys, static_cast<double>(h.bits)) - static_cast<double>(h.hashes)) <= 1.0;
-  // Any data may stand behind the bits.
+  // Any data may follow the bits.
   return {its_own ? confidence::signature : confidence::fits, no_limit, least};
 }
 

@@ -1,11 +1,11 @@
-// src/formats/foreign_bloom.hpp: a Bloom filter of another product: its bits where they lie, and that product's rule.
+// src/formats/foreign_bloom.hpp: a Bloom filter of another product: its bits in place, and that product's rule.
 //
-// A rule says which bits of m a key has, and how bits lie in bytes:
+// A rule states which bits of m a key has, and how bits are stored in bytes:
 //
 //     struct rule {
-//       static constexpr kind_info info = foreign_kind(NUMBER, "what `info` says of it");
+//       static constexpr kind_info info = foreign_kind(NUMBER, "what `info` prints of it");
 //       using digest = std::uint64_t;                      // or digest128, digest256
-//       using carried = nothing_carried;                   // what the file says beside its bits; see below
+//       using carried = nothing_carried;                   // what the file states beside its bits; see below
 //       class probes {                                     // the bits of one key, one after the other
 //        public:
 //         probes(const digest& of, const divisor& bits) noexcept;
@@ -16,12 +16,12 @@
 //       static constexpr auto steps = progression::wraps_64;   // only where the probes are a + i b modulo the bits
 //     };
 //
-// A digest of a weak hash (hash_info::weak) arrives finished with mix64, so that keys can be counted by it; unmix64 gives
-// the product's own number back.
+// A digest of a weak hash (hash_info::weak) arrives finished with mix64, so that keys can be counted by it; unmix64
+// gives the product's own number back.
 //
-// Bits are asked and set a byte at a time, so a file can be asked where it is mapped, whatever its byte order and
-// alignment. Batches send for the bytes of a group of keys before they test the first: two probes of every key that is
-// left, then the next two. Threads may ask at once; changing a filter is for one thread alone.
+// Bits are read and set a byte at a time, so a file can be queried where it is mapped, whatever its byte order and
+// alignment. Batches prefetch the bytes of a group of keys before they test the first: two probes of every key that is
+// left, then the next two. Threads may query at the same time; changing a filter is for one thread alone.
 #pragma once
 
 #include <algorithm>
@@ -45,9 +45,10 @@ constexpr std::uint64_t low_bits_first(std::uint64_t bit) noexcept { return bit 
 // The same in words of 64 bits, of which the highest byte comes first.
 constexpr std::uint64_t big_endian_words(std::uint64_t bit) noexcept { return bit / 64 * 8 + 7 - bit % 64 / 8; }
 
-// What a file carries beside its bits. A format with more in its files derives from this and hides what it knows better.
+// What a file carries beside its bits. A format with more in its files derives from this and hides what it knows
+// better.
 struct nothing_carried {
-  // What it knows of capacity, promise and keys. `stats` holds what the bits say.
+  // What it knows of capacity, target FPR and keys. `stats` holds what follows from the bits.
   void tell(filter_stats& stats) const noexcept {
     stats.target_known = false;
     stats.keys = {static_cast<std::uint64_t>(stats.estimated_keys + 0.5), false};
@@ -66,7 +67,7 @@ struct bloom_shape {
   std::uint64_t size_bytes = 0;
 };
 
-// Beyond what any of these products chooses, and few enough to ask: a hostile header cannot make a look-up last.
+// Beyond what any of these products chooses, and few enough to look up: a hostile header cannot make a look-up last.
 inline constexpr std::uint64_t max_hashes = 4096;
 
 template <class Rule>
@@ -90,14 +91,14 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     if (!bytes) return fail(bytes.error());
     return open(std::move(*bytes), 0, shape, std::move(with), hash);
   }
-  // The filter of this rule behind an any_filter, or nullptr.
+  // The filter of this rule inside an any_filter, or nullptr.
   static const foreign_bloom* in(const any_filter& filter) noexcept {
     return filter.info().id == Rule::info.id ? static_cast<const foreign_bloom*>(&filter.model()) : nullptr;
   }
 
   [[nodiscard]] const bloom_shape& geometry() const noexcept { return shape_; }
   [[nodiscard]] const carried& with() const noexcept { return carried_; }
-  // The bytes of the bits, as they lie in the file.
+  // The bytes of the bits, as they are in the file.
   [[nodiscard]] std::span<const std::byte> bits() const noexcept {
     return source_.bytes().subspan(offset_, shape_.size_bytes);
   }
@@ -234,7 +235,7 @@ class foreign_bloom final : public bloomery::detail::filter_model {
   [[nodiscard]] bool test(const std::byte* at, std::uint64_t bit) const noexcept {
     return (at[Rule::byte_of(bit)] & mask_of(bit)) != std::byte{0};
   }
-  // Bits behind the last that a probe can reach count for nothing.
+  // Bits after the last that a probe can reach are ignored.
   [[nodiscard]] std::uint64_t set_bits() const noexcept {
     std::uint64_t set = 0;
     const auto all = bits();
@@ -288,7 +289,7 @@ class foreign_bloom final : public bloomery::detail::filter_model {
 
   static constexpr std::size_t group = 64;
   static constexpr std::uint64_t sampled_bytes = 4096;  // larger ones differ from the formula by less than can be seen
-  static constexpr std::uint64_t near_bytes = std::uint64_t{1} << 20U;  // so near that sending for it takes longer
+  static constexpr std::uint64_t near_bytes = std::uint64_t{1} << 20U;  // so near that prefetching takes longer
 
   source_bytes source_;
   std::uint64_t offset_;
@@ -325,10 +326,11 @@ inline digest256 sampled(std::uint64_t i, const digest256& /*like*/) noexcept {
   return {{mix64(4 * i), mix64(4 * i + 1), mix64(4 * i + 2), mix64(4 * i + 3)}};
 }
 
-// What keys by chance say of a rate that is too low, surely: by more than four times what it varies by.
+// The FPR measured with random keys, where it exceeds the formula by more than four standard deviations and four keys;
+// else the formula's.
 template <class Rule>
 double foreign_bloom<Rule>::measured_rate(double formula) const noexcept {
-  constexpr std::uint64_t most_probes = std::uint64_t{1} << 17U;  // a file may say that a key has any number of them
+  constexpr std::uint64_t most_probes = std::uint64_t{1} << 17U;  // a file may state any number of them for a key
   constexpr std::uint64_t most_samples = std::uint64_t{1} << 14U;
   constexpr std::uint64_t least_samples = std::uint64_t{1} << 10U;
   const std::uint64_t samples = std::min(most_samples, most_probes / std::max<std::uint64_t>(1, shape_.hashes));

@@ -12,7 +12,7 @@ namespace {
 detection detect_native(const detection_input& seen) noexcept {
   const std::size_t magic = std::min(seen.first.size(), file_magic.size());
   if (magic == 0 || !bloomery::detail::starts_with(seen.first, file_magic.substr(0, magic))) return {};
-  // What is wrong with it is for the loader to say; a stream is read no further than its header says.
+  // The loader reports what is wrong with it; a stream is read no further than its header states.
   const auto header = bloomery::detail::decode_header_area(seen.first, seen.first.size());
   return {confidence::signature, header ? header->file_bytes() : no_limit};
 }
@@ -27,7 +27,7 @@ detection look_at(const format& form, const detection_input& seen) noexcept {
   return form.detect(seen);
 }
 
-// What each format says of a file: of what is packed in it, where the format allows that.
+// The detection of each format for a file: for what is packed in it, where the format allows that.
 class detections {
  public:
   detections(std::span<const format* const> list, const detection_input& seen) noexcept
@@ -89,9 +89,9 @@ class detections {
   confidence best_ = confidence::no;
 };
 
-// What a file is by its end, where its beginning does not say. The filters of RocksDB end with five bytes: ff 00 k 00 00 of a
-// Bloom filter in lines of 64 bytes, fe, a seed and the number of blocks of a ribbon filter; before format version 5, k and the
-// number of lines, which is odd.
+// What a file is by its end, where its beginning does not show it. The filters of RocksDB end with five bytes: ff 00 k
+// 00 00 of a Bloom filter in lines of 64 bytes, fe, a seed and the number of blocks of a ribbon filter; before format
+// version 5, k and the number of lines, which is odd.
 std::string_view guess_by_end(const detection_input& seen) noexcept {
   constexpr std::string_view filter = " (a filter of RocksDB, which is none of the formats)";
   const bool all_seen = seen.size_bytes == seen.first.size();
@@ -149,10 +149,10 @@ result<void> check_front(const format& form, std::span<const std::byte> first) n
   return {};
 }
 
-// A file that was packed whole. Its front is unpacked first; memory for the rest is taken when its header is one of this
-// format and so much can be packed in so few bytes.
+// A file that was packed whole. Its front is unpacked first; memory for the rest is taken when its header is one of
+// this format and so much can be packed in so few bytes.
 result<file_bytes> unpacked(const format& form, std::span<const std::byte> packed, const load_options& how) noexcept {
-  constexpr std::uint64_t most_behind_bytes = std::uint64_t{64} << 20U;  // behind what the header asks for
+  constexpr std::uint64_t most_behind_bytes = std::uint64_t{64} << 20U;  // after what the header requires
   std::array<std::byte, detection_bytes> front{};
   const auto first = std::span<const std::byte>(front).first(gunzip_front(packed, front));
   if (first.size() > how.max_bytes) return bloomery::detail::over_limit(how.max_bytes);

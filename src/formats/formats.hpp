@@ -1,7 +1,8 @@
-// src/formats/formats.hpp: THE list of formats, one line each. A new format is its .cpp here, with `const format NAME_format`, its
-// test and its page in docs/formats, and its line below.
+// src/formats/formats.hpp: THE list of formats, one line each. A new format is its .cpp here, with `const format
+// NAME_format`, its test and its page in docs/formats, and its line below.
 //
-// What a format's .cpp is made of: foreign_bloom.hpp for the filter itself, sizes.hpp for the numbers that are asked for.
+// What a format's .cpp is made of: foreign_bloom.hpp for the filter itself, sizes.hpp for the numbers that are
+// requested.
 #pragma once
 
 #include <array>

@@ -37,7 +37,7 @@ struct header {
   [[nodiscard]] bloom_shape shape() const noexcept { return {std::uint64_t{words} * 64, hashes, bit_bytes()}; }
 };
 
-// The file says which strategy, and nothing of keys, rate or funnel.
+// The file states which strategy, and nothing of keys, FPR or funnel.
 template <bool Wide>
 struct carried : nothing_carried {
   static void describe(named_value& third, named_value& /*fourth*/) noexcept {
@@ -104,7 +104,7 @@ result<void> check(const header& h) noexcept {
   return {};
 }
 
-// A file of just the size that its header asks for. A longer one may be one, too: Guava reads from streams in which
+// A file of just the size that its header requires. A longer one may be one, too: Guava reads from streams in which
 // anything may follow.
 detection detect(const detection_input& seen) noexcept {
   if (seen.first.size() < header_bytes) return {};
@@ -142,7 +142,7 @@ struct size {
 double rounded(double hashes) noexcept { return std::max(1.0, std::floor(hashes + 0.5)); }
 
 // As create(funnel, keys, fpr) computes it. The number of bits is cut off to a whole one, and from that follows, up to
-// Guava 33.3, the number of hash functions; from 33.4 on it follows from the rate.
+// Guava 33.3, the number of hash functions; from 33.4 on it follows from the FPR.
 result<size> size_of(const keys_and_rate& asked, std::string_view k_rule) noexcept {
   const double ln2 = std::log(2.0);
   const auto keys = static_cast<double>(asked.keys);
@@ -157,7 +157,7 @@ result<size> size_of(const keys_and_rate& asked, std::string_view k_rule) noexce
   return out;
 }
 
-// Guava is asked for a rate alone. Where a size is asked for, the bits are those, and no more.
+// Guava takes an FPR alone. Where a size is requested, the bits are those, and no more.
 result<size> size_of(const filter_params& params, std::string_view k_rule) noexcept {
   filter_params whole = params;
   if (whole.keys == 0U) whole.keys = 1;  // as Guava does

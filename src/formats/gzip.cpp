@@ -85,7 +85,7 @@ result<file_bytes> gunzip(std::span<const std::byte> packed, std::uint64_t size_
   gzip::unpacker from(packed);
   file_bytes unpacked{std::move(*buffer), static_cast<std::size_t>(size_bytes)};
   const std::size_t made = from.read(unpacked.buffer.bytes().first(unpacked.size));
-  // The end, with the checksum, shows when one more byte is asked for.
+  // The end, with the checksum, shows when one more byte is requested.
   std::array<std::byte, 1> more{};
   if (made != unpacked.size || from.read(more) != 0 || !from.is_whole()) return bad_gzip();
   return unpacked;

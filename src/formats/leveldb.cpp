@@ -1,5 +1,5 @@
 // leveldb.cpp: one filter of LevelDB's built-in policy (leveldb.BuiltinBloomFilter2). docs/formats/leveldb.md has the
-// bytes; leveldb_table.cpp has the tables in which many of them lie.
+// bytes; leveldb_table.cpp has the tables which hold many of them.
 #include "src/formats/leveldb.hpp"
 
 #include "src/formats/foreign_bloom.hpp"
@@ -47,7 +47,7 @@ struct rule {
 };
 using filter = foreign_bloom<rule>;
 
-// Any bytes can be one. All that speaks for it is a last byte that is a number of hash functions, behind eight bytes of
+// Any bytes can be one. All that speaks for it is a last byte that is a number of hash functions, after eight bytes of
 // which not all are as those of plain text, whose last byte is such a number, too.
 detection detect(const detection_input& seen) noexcept {
   if (!seen.size_bytes || *seen.size_bytes < 9 || seen.last.empty()) return {};
@@ -79,7 +79,7 @@ double rate_of(double keys, double bits, unsigned hashes) noexcept {
   return bits < 1.0 ? 1.0 : std::pow(-std::expm1(-keys * hashes / bits), hashes);
 }
 
-// The number that NewBloomFilterPolicy is given: as asked, or the smallest that reaches a rate, or the largest that fits.
+// The argument of NewBloomFilterPolicy: as requested, or the smallest that reaches an FPR, or the largest that fits.
 result<std::uint64_t> bits_per_key_of(const filter_params& params) noexcept {
   const auto keys = static_cast<double>(std::max<std::uint64_t>(1, *params.keys));
   constexpr std::uint64_t most = 4096;

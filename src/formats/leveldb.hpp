@@ -31,12 +31,12 @@ class walk {
   std::uint32_t step_;
 };
 
-// Digests of keys that are in no filter but by chance, to measure a rate with: filters of a few keys match more often than
-// their fill says, because the steps of a key soon meet the same bits again.
+// Digests of keys that are in no filter but by chance, to measure an FPR with: filters of a few keys match more often
+// than their fill suggests, because the steps of a key soon meet the same bits again.
 inline std::uint64_t sample(std::uint64_t i) noexcept { return mix64(static_cast<std::uint32_t>(mix64(i))); }
 
-// How many of them are asked of so many filters. Fewer where there are many filters, through all of which a key goes that
-// matches none: the work is bounded, and such tables have rates near 1.
+// How many of them are looked up in so many filters. Fewer where there are many filters, through all of which a key
+// goes that matches none: the work is bounded, and such tables have FPRs near 1.
 constexpr std::uint64_t samples_of(std::uint64_t filters) noexcept {
   constexpr std::uint64_t most = std::uint64_t{1} << 14U;
   constexpr std::uint64_t most_steps = std::uint64_t{1} << 27U;

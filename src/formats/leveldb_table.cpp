@@ -1,7 +1,8 @@
 // leveldb_table.cpp: the filters in a table file of LevelDB (.ldb, .sst). docs/formats/leveldb.md has the bytes.
 //
-// A table has a filter for every 2 KiB of its data, and which of them a key belongs to is known to who finds the key in
-// the table's index. Here a filter sees digests only, so it asks all of them: a key may be in the table when any matches.
+// A table has a filter for every 2 KiB of its data, and which of them a key belongs to is known to a reader that finds
+// the key in the table's index. Here a filter sees digests only, so it queries all of them: a key may be in the table
+// when any matches.
 #include "src/formats/crc32c.hpp"
 #include "src/formats/foreign_bloom.hpp"
 #include "src/formats/formats.hpp"
@@ -13,7 +14,7 @@ namespace leveldb_table {
 
 constexpr std::string_view name = "leveldb-table";
 constexpr std::string_view filter_key = "filter.leveldb.BuiltinBloomFilter2";
-constexpr std::size_t trailer_bytes = 5;  // behind each block: how it is packed, and a checksum
+constexpr std::size_t trailer_bytes = 5;  // after each block: how it is packed, and a checksum
 
 struct handle {
   std::uint64_t offset = 0;
@@ -109,10 +110,10 @@ result<handle> filter_handle(std::span<const std::byte> metaindex) noexcept {
                        : "this table has no filters: its database has no filter policy");
 }
 
-// The filter block, as it lies there.
+// The filter block, in place.
 struct block {
   std::span<const std::byte> bytes{};
-  std::uint64_t array_offset = 0;  // of the offsets; behind the last filter
+  std::uint64_t array_offset = 0;  // of the offsets; after the last filter
   std::uint64_t count = 0;
   unsigned base_lg = 0;
   bool all_match = false;  // what cannot be understood refutes no key
@@ -133,7 +134,7 @@ struct block {
       return out;
     }
     out.count = (end - out.array_offset) / 4;
-    // Data behind the last window that has a filter.
+    // Data after the last window that has a filter.
     out.all_match = out.base_lg < 64 && out.count < data_bytes >> out.base_lg;
     return out;
   }
@@ -287,7 +288,7 @@ named_values table_filter::describe() const noexcept {
            {.name = "window bytes", .number = block_.base_lg < 64 ? std::uint64_t{1} << block_.base_lg : 0}}};
 }
 
-// A key is absent when each of the filters says so: the rates of all of them come together.
+// A key is absent when each of the filters reports it: the FPRs of all of them are combined.
 result<filter_stats> table_filter::stats() const noexcept {
   filter_stats stats;
   std::uint64_t all_bits = 0;
@@ -319,7 +320,7 @@ result<filter_stats> table_filter::stats() const noexcept {
   return stats;
 }
 
-// Its end says that it is a table of LevelDB, or of a RocksDB that writes such.
+// Its end states that it is a table of LevelDB, or of a RocksDB that writes such.
 detection detect(const detection_input& seen) noexcept {
   return {leveldb::ends_a_table(seen.last) ? confidence::signature : confidence::no, no_limit};
 }

@@ -1,8 +1,8 @@
 // src/formats/lzf.hpp: LZF, by Marc Lehmann's liblzf: how Redis packs strings in its files.
 //
-// A packed string is a row of runs. A control byte below 32: that many bytes and one more follow as they are. Others name a
-// piece of what is unpacked already: the length is the top three bits (7: plus the next byte) and two more; the distance is the
-// other five bits and one more byte, plus one.
+// A packed string is a row of runs. A control byte below 32: that many bytes and one more follow as they are. Others
+// name a piece of what is unpacked already: the length is the top three bits (7: plus the next byte) and two more; the
+// distance is the other five bits and one more byte, plus one.
 #pragma once
 
 #include <algorithm>
@@ -45,8 +45,8 @@ inline bool lzf_unpack(std::span<const std::byte> packed, std::span<std::byte> o
   return to == out.size();
 }
 
-// Packs as liblzf does, choice by choice, so that a file has the bytes that Redis would write: the last place of every three
-// bytes is remembered by a hash of 16 bits; within a piece only those of its last two bytes are.
+// Packs as liblzf does, choice by choice, so that a file has the bytes that Redis would write: the last place of every
+// three bytes is remembered by a hash of 16 bits; within a piece only those of its last two bytes are.
 class lzf_packer {
  public:
   static constexpr std::size_t table_entries = std::size_t{1} << 16U;
@@ -93,7 +93,7 @@ class lzf_packer {
   explicit lzf_packer(aligned_buffer table) noexcept : table_(std::move(table)) {}
   std::uint32_t* last_at() noexcept { return reinterpret_cast<std::uint32_t*>(table_.data()); }
 
-  // Where these three bytes, or others with the same hash, were last; here they are now. 0 is never given again.
+  // Where these three bytes, or others with the same hash, were last; here they are now. 0 is never returned again.
   std::size_t remembered(std::size_t at) noexcept {
     const auto three = std::to_integer<std::uint32_t>(in_[at]) << 16U |
                        std::to_integer<std::uint32_t>(in_[at + 1]) << 8U | std::to_integer<std::uint32_t>(in_[at + 2]);

@@ -1,11 +1,11 @@
-// src/formats/rdb.hpp: a value of a Redis module as DUMP gives it and RESTORE takes it.
+// src/formats/rdb.hpp: a value of a Redis module as DUMP returns it and RESTORE takes it.
 //
 //     byte 7 (module value), the module's id, fields, 0, version of the file format (2 bytes), CRC64 (8 bytes)
 //
-// A field is an opcode and its value: 2 a number, 4 a double in 8 bytes, 5 a string. Numbers, opcodes and sizes have 6 bits in one
-// byte, 14 in two (01...), 32 behind 0x80 or 64 behind 0x81, the highest byte first. A string is a size and its bytes; or a
-// number behind 0xC0, 0xC1 or 0xC2 (1, 2, 4 bytes, the lowest first), which stands for its digits; or behind 0xC3 the packed
-// size, the size, and LZF. The checksum is that of Jones over everything before it.
+// A field is an opcode and its value: 2 a number, 4 a double in 8 bytes, 5 a string. Numbers, opcodes and sizes have 6
+// bits in one byte, 14 in two (01...), 32 after 0x80 or 64 after 0x81, the highest byte first. A string is a size and
+// its bytes; or a number after 0xC0, 0xC1 or 0xC2 (1, 2, 4 bytes, the lowest first), which stands for its digits; or
+// after 0xC3 the packed size, the size, and LZF. The checksum is that of Jones over everything before it.
 #pragma once
 
 #include <array>
@@ -25,7 +25,7 @@ inline constexpr std::uint64_t double_field = 4;
 inline constexpr std::uint64_t string_field = 5;
 inline constexpr std::uint64_t no_more_fields = 0;
 inline constexpr std::size_t footer_bytes = 10;
-// That of Redis 7.0. Versions before 8 (Redis 4.0) have no module values of this form.
+// That of Redis 7.0. Versions before 8 (Redis 4.0) have no module values of this encoding.
 inline constexpr std::uint16_t written_version = 10;
 inline constexpr std::uint16_t oldest_version = 8;
 
@@ -44,7 +44,7 @@ inline std::uint64_t crc64(std::uint64_t crc, std::span<const std::byte> bytes) 
   return crc;
 }
 
-// A string as it lies in the file.
+// A string as it is in the file.
 struct stored_string {
   enum class packing : std::uint8_t { none, lzf, digits };
   packing packed = packing::none;
@@ -62,7 +62,7 @@ struct stored_string {
   }
 };
 
-// Bounded: what is not there, or of another kind, gives nothing from then on.
+// Bounded: what is not there, or of another kind, returns nothing from then on.
 class reader {
  public:
   explicit reader(std::span<const std::byte> bytes) noexcept : from_(bytes) {}
@@ -134,7 +134,7 @@ class reader {
   byte_reader from_;
 };
 
-// Writes a value, field by field; `finish` says whether all of it could be written.
+// Writes a value, field by field; `finish` returns whether all of it could be written.
 class writer {
  public:
   writer(const byte_sink& to, std::uint64_t module_id) noexcept : to_(to) {

@@ -1,8 +1,9 @@
-// src/formats/redis_chain.hpp: RedisBloom's chain of Bloom filters: what its headers say of it, and the chains that are no
-// filter of kind scalable.
+// src/formats/redis_chain.hpp: RedisBloom's chain of Bloom filters: what its headers state of it, and the chains that
+// are no filter of kind scalable.
 //
-// Such are: sub-filters of sizes rounded to powers of two and chains with 32-bit hashes, both from before 2019, and whatever does
-// not follow from the first sub-filter by the product's own rule. They are asked and filled sub-filter by sub-filter, as the product does it.
+// Such are: sub-filters of sizes rounded to powers of two and chains with 32-bit hashes, both from before 2019, and
+// whatever does not follow from the first sub-filter by the product's own rule. They are queried and filled sub-filter
+// by sub-filter, as the product does it.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,7 @@ inline constexpr std::uint32_t hashes_64 = 4;
 inline constexpr std::uint32_t no_scaling = 8;
 inline constexpr std::uint32_t known_options = no_rounding | keys_are_bits | hashes_64 | no_scaling;
 
-// The product halves the rate from sub-filter to sub-filter, and a double can be halved 1,074 times before it is 0.
+// The product halves the FPR from sub-filter to sub-filter, and a double can be halved 1,074 times before it is 0.
 inline constexpr std::uint64_t max_chain_sub_filters = 1100;
 
 inline double bits_per_key_at(double rate) noexcept { return std::fabs(-(std::log(rate) / 0.480453013918201)); }
@@ -62,14 +63,14 @@ struct chain_record {
   }
 };
 
-// How many bits a sub-filter of the oldest encoding has, which does not say it; 0 where there cannot be so many.
+// How many bits a sub-filter of the oldest encoding has, which does not state it; 0 where there cannot be so many.
 inline std::uint64_t bits_in_oldest(const sub_filter_record& sub_filter) noexcept {
   const double bits = static_cast<double>(sub_filter.capacity) * sub_filter.bits_per_key;
   return bits >= 1 && bits < static_cast<double>(max_filter_bits) ? static_cast<std::uint64_t>(bits) : 0;
 }
 
-// The product's own checks, no more hash functions than a rate can ask for, and no more keys than the bits are for. `whole_bytes`: every bit of the bytes is
-// used, as everywhere but in the oldest encoding.
+// The product's own checks, no more hash functions than an FPR can require, and no more keys than the bits are for.
+// `whole_bytes`: every bit of the bytes is used, as everywhere but in the oldest encoding.
 inline result<void> check_sub_filter(const sub_filter_record& sub_filter, bool whole_bytes = true) noexcept {
   if (!(sub_filter.rate > 0.0 && sub_filter.rate < 1.0))
     return bad_header(name, "the rate of a sub-filter is not between 0 and 1");
@@ -134,7 +135,8 @@ struct old_sub_filter {
   }
 };
 
-// As the product sizes a sub-filter. A capacity that is one of bits, or a rounded size, may be more than 2^63 bits: refused.
+// As the product sizes a sub-filter. A capacity that is one of bits, or a rounded size, may be more than 2^63 bits:
+// refused.
 inline result<old_sub_filter> old_sub_filter::make(std::uint64_t capacity, double rate, std::uint64_t options,
                                                    const memory_hooks* memory) noexcept {
   sub_filter_record made{.rate = rate, .bits_per_key = bits_per_key_at(rate), .capacity = capacity};
@@ -175,7 +177,7 @@ class old_chain final : public bloomery::detail::filter_model {
                                   .grows = true,
                                   .takes_digest128 = true,
                                   .fixed_mode = "fixed"};
-  static constexpr std::uint64_t most_growth = 32768;  // as the product lets a user ask for
+  static constexpr std::uint64_t most_growth = 32768;  // as the product lets a user choose
 
   old_chain(const chain_record& head, aligned_list<old_sub_filter> sub_filters, const memory_hooks* memory) noexcept
       : head_(head), sub_filters_(std::move(sub_filters)), memory_(memory) {}
@@ -297,7 +299,7 @@ class old_chain final : public bloomery::detail::filter_model {
     for (const old_sub_filter& each : sub_filters_) all += std::min(each.record.capacity, max_keys - all);
     return all;
   }
-  // A chain that scales began with half of its rate.
+  // A chain that scales began with half of its FPR.
   [[nodiscard]] double promised() const noexcept {
     return std::min(1.0, sub_filters_[0].record.rate * (head_.scales() ? 2.0 : 1.0));
   }

@@ -1,12 +1,13 @@
-// src/formats/redis_cuckoo.hpp: RedisBloom's cuckoo filter: a chain of sub-filters, each a filter of kind cuckoo in layout redis.
+// src/formats/redis_cuckoo.hpp: RedisBloom's cuckoo filter: a chain of sub-filters, each a filter of kind cuckoo in
+// layout redis.
 //
-// A key goes into a free slot of the newest sub-filter that has one; else others are moved in the newest sub-filter; else a sub-filter is
-// added with `growth` times the buckets. A removal looks at the newest sub-filter first. When a tenth of the keys was removed, what is
-// in the newest sub-filter is moved to older ones where there is room, and an empty sub-filter is dropped. All of it as the product does
-// it, so that the same keys give the same bytes.
+// A key goes into a free slot of the newest sub-filter that has one; else others are moved in the newest sub-filter;
+// else a sub-filter is added with `growth` times the buckets. A removal looks at the newest sub-filter first. When a
+// tenth of the keys was removed, what is in the newest sub-filter is moved to older ones where there is space, and an
+// empty sub-filter is dropped. All of it as the product does it, so that the same keys give the same bytes.
 //
-// Work is bounded by the size of the filter, whatever its header claims: a file with one altered bit must not make a call
-// last. A new sub-filter has at most max_step_bytes, or 16 times the bytes that are there; a tidying reads at most
+// Work is bounded by the size of the filter, whatever its header claims: a file with one altered bit must not make a
+// call last. A new sub-filter has at most max_step_bytes, or 16 times the bytes that are there; a tidying reads at most
 // most_tidy_steps() slots, and leaves the rest where it is; the number of keys is counted, not believed.
 #pragma once
 
@@ -59,7 +60,7 @@ struct cuckoo_record {
   }
 
   static constexpr std::uint64_t max_buckets = std::uint64_t{1} << 56U;
-  // The product keeps the place of a bucket in 32 bits: beyond that it asks other places than it moves keys to.
+  // The product keeps the place of a bucket in 32 bits: beyond that it looks up other places than it moves keys to.
   static constexpr std::uint64_t max_sub_filter_bytes = std::uint64_t{1} << 32U;
   static constexpr std::uint64_t max_sub_filters = 65535;
   static constexpr std::uint64_t max_growth = 32768;
@@ -71,7 +72,7 @@ inline result<void> check_cuckoo(const cuckoo_record& record) noexcept {
   }
   if (record.slots < 1 || record.slots > 255) return fail(errc::bad_field, "slots a bucket", {record.slots});
   if (record.moves < 1 || record.moves > 65535) return fail(errc::bad_field, "iterations", {record.moves});
-  // A power of two: the other bucket of a key would lie elsewhere in the other sub-filters.
+  // A power of two: the other bucket of a key would be elsewhere in the other sub-filters.
   if (record.growth > cuckoo_record::max_growth || (record.growth != 0 && !std::has_single_bit(record.growth))) {
     return fail(errc::bad_field, "expansion", {record.growth});
   }
@@ -90,8 +91,8 @@ class cuckoo_chain final : public bloomery::detail::filter_model {
                                   .grows = true};
   // The product refuses to add to a filter that has so many, unless it is set up otherwise.
   static constexpr std::size_t most_grown_sub_filters = 32;
-  // Of a sub-filter that is added, unless the sub-filters before it have a sixteenth of that: the header alone says how large it is, and
-  // a removal may walk through all of it.
+  // Of a sub-filter that is added, unless the sub-filters before it have a sixteenth of that: the header alone states
+  // how large it is, and a removal may walk through all of it.
   static constexpr std::uint64_t max_step_bytes = std::uint64_t{64} << 20U;
 
   cuckoo_chain(const cuckoo_record& head, aligned_list<aligned_buffer> sub_filters, const memory_hooks* memory) noexcept
@@ -298,8 +299,8 @@ inline bool cuckoo_chain::erase_one(std::uint64_t digest) noexcept {
   return false;
 }
 
-// What is in a sub-filter to free slots of the older ones, the oldest first. A bucket of a sub-filter names the two buckets of its keys in
-// a smaller one, too: numbers of buckets are powers of two.
+// What is in a sub-filter to free slots of the older ones, the oldest first. A bucket of a sub-filter names the two
+// buckets of its keys in a smaller one, too: numbers of buckets are powers of two.
 inline bool cuckoo_chain::empty_into_older(std::size_t sub_filter) noexcept {
   const editor_type from = editor_of(sub_filter);
   const std::uint64_t most = most_tidy_steps();

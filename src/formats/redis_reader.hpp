@@ -1,7 +1,8 @@
-// src/formats/redis_reader.hpp: from the bytes of SCANDUMP and DUMP to filters. docs/formats/redisbloom.md has the bytes.
+// src/formats/redis_reader.hpp: from the bytes of SCANDUMP and DUMP to filters. docs/formats/redisbloom.md has the
+// bytes.
 //
-// Bytes become records, with the bits of each sub-filter where they lie; every number is checked then, and only what passed is given
-// memory and unpacked.
+// Bytes become records, with the bits of each sub-filter in place; every number is checked then, and only what passed
+// gets memory and is unpacked.
 #pragma once
 
 #include <bloomery/any_filter_model.hpp>
@@ -25,7 +26,7 @@ inline constexpr std::uint64_t newest_encoding = 4;
 // A DUMP begins with its type, and its module in 64 bits.
 inline constexpr std::size_t dump_head_bytes = 10;
 
-// ---- reading -----------------------------------------------------------------------------------------------------------
+// ---- reading --------------------------------------------------------------------------------------------------------
 
 struct chain_file {
   chain_record head{};
@@ -86,9 +87,9 @@ inline std::uint64_t module_of(std::span<const std::byte> bytes) noexcept {
   return module == bloom_module || module == cuckoo_module ? id : 0;
 }
 
-// ---- what a file is ----------------------------------------------------------------------------------------------------
+// ---- what a file is -------------------------------------------------------------------------------------------------
 
-// The sub-filters that are in detection_input. What their numbers say of each other no other file does by chance.
+// The sub-filters that are in detection_input. No other file has numbers that fit each other so by chance.
 inline detection look_chain(const detection_input& seen) noexcept {
   if (seen.first.size() < head_bytes + sub_filter_bytes) return {};
   const chain_record head = read_head(seen.first);
@@ -111,7 +112,7 @@ inline detection look_cuckoo(const detection_input& seen) noexcept {
   if (!check_cuckoo(head)) return {};
   const auto size = head.size_bytes(max_filter_bits / 8);
   if (!size || head.keys > *size) return {};
-  // The header alone is told, too, so that the error says what is missing.
+  // The header alone is detected, too, so that the error states what is missing.
   const bool alone = seen.size_bytes == cuckoo_head_bytes && head.keys != 0;
   if (seen.size_bytes && !alone && *seen.size_bytes != cuckoo_head_bytes + *size) return {};
   return {confidence::fits, cuckoo_head_bytes + *size};
@@ -123,7 +124,7 @@ inline detection detect(const detection_input& seen) noexcept {
   return chain.sure == confidence::no ? look_cuckoo(seen) : chain;
 }
 
-// ---- from bytes to records ---------------------------------------------------------------------------------------------
+// ---- from bytes to records ------------------------------------------------------------------------------------------
 
 inline failure wrong_size(std::uint64_t header, std::uint64_t has, std::uint64_t needs) noexcept {
   if (has == header) return bad_header(name, "a SCANDUMP header alone: give its chunks behind it");
@@ -177,7 +178,8 @@ inline failure bad_dump(std::string_view what) noexcept {
   return bad_header(name, text.view());
 }
 
-// The fields of one sub-filter. Encoding 0 has no number of bits: it follows from the keys, and need not fill the bytes.
+// The fields of one sub-filter. Encoding 0 has no number of bits: it follows from the keys, and need not fill the
+// bytes.
 inline result<void> read_dumped_sub_filter(rdb::reader& from, std::uint64_t encoding, chain_file& into) noexcept {
   sub_filter_record sub_filter;
   const auto capacity = from.number();
@@ -264,7 +266,7 @@ inline result<cuckoo_file> read_dumped_cuckoo(rdb::reader from, std::uint64_t en
   return file;
 }
 
-// ---- from records to filters -------------------------------------------------------------------------------------------
+// ---- from records to filters ----------------------------------------------------------------------------------------
 
 // Whether kind scalable would have made just these sub-filters.
 inline bool is_regular(const chain_file& file) noexcept {
@@ -355,7 +357,7 @@ inline result<any_filter> own_cuckoo(result<cuckoo_file> file, const memory_hook
     if (!each.unpack(bytes->bytes())) return bad_string();
     sub_filters.push(std::move(*bytes));
   }
-  // Counted: chunks that were taken while keys came in hold others than their header says, and a number that is too
+  // Counted: chunks that were taken while keys came in hold others than their header states, and a number that is too
   // small would have every removal walk through the sub-filters.
   file->head.keys = 0;
   for (const aligned_buffer& each : sub_filters) {
@@ -386,7 +388,7 @@ inline result<any_filter> open(source_bytes source, const format_options& /*opti
   const auto bytes = source.bytes();
   if (const std::uint64_t id = module_of(bytes)) return open_dump(bytes, id, source.memory());
   auto chain = read_chain(bytes, source.memory());
-  // What is no chain may be a cuckoo filter; what is neither is told of as what it is more likely.
+  // What is no chain may be a cuckoo filter; what is neither is reported as what it is more likely.
   const bool cuckoo_like = bytes.size() >= cuckoo_head_bytes && check_cuckoo(read_cuckoo_head(bytes)).has_value();
   if (chain || !cuckoo_like) return own_chain(std::move(chain), source.memory());
   return own_cuckoo(read_cuckoo(bytes, source.memory()), source.memory());

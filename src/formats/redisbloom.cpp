@@ -1,5 +1,5 @@
-// redisbloom.cpp: filters of RedisBloom, as its SCANDUMP gives them and as Redis' DUMP does. docs/formats/redisbloom.md has
-// the bytes.
+// redisbloom.cpp: filters of RedisBloom, as its SCANDUMP returns them and as Redis' DUMP does.
+// docs/formats/redisbloom.md has the bytes.
 #include <charconv>
 
 #include "src/formats/formats.hpp"
@@ -8,11 +8,11 @@
 namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace redisbloom {
 
-constexpr double largest_fpr = 0.25;  // the product takes no higher rate
+constexpr double largest_fpr = 0.25;  // the product takes no higher FPR
 
-// ---- making ------------------------------------------------------------------------------------------------------------
+// ---- making ---------------------------------------------------------------------------------------------------------
 
-// What is asked for. A Bloom filter without a number of keys is made for those that there are: the tool counts them.
+// What is requested. A Bloom filter without a number of keys is made for those that there are: the tool counts them.
 constexpr kind_info bloom_kind{.id = scalable::info.id,
                                .name = scalable::info.name,
                                .summary = scalable::info.summary,
@@ -161,9 +161,9 @@ result<any_filter> make(const filter_params& params, const format_options& optio
   return any_filter::own(std::move(*made), {.id = paired_murmur64a::info.id});
 }
 
-// ---- writing -----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
-// The kind behind an any_filter, in memory or in a file.
+// The kind inside an any_filter, in memory or in a file.
 template <class K>
 const K* kind_in(const any_filter& filter) noexcept {
   return filter.info().id == K::info.id ? static_cast<const K*>(filter.model().kind_object()) : nullptr;
@@ -246,8 +246,8 @@ result<void> write_chain(const chain_view& chain, const byte_sink& sink) noexcep
   return {};
 }
 
-// Which encoding of DUMP has a chain: the newest, where the bits of all sub-filters fill their bytes. The oldest has bits that
-// follow from the capacity, and neither options nor a growth; nothing else holds such sub-filters.
+// Which encoding of DUMP has a chain: the newest, where the bits of all sub-filters fill their bytes. The oldest has
+// bits that follow from the capacity, and neither options nor a growth; nothing else holds such sub-filters.
 result<std::uint64_t> encoding_of(const chain_view& chain) noexcept {
   bool filled = true;
   bool oldest = chain.head().options == 0 && chain.head().growth == chain_record{}.growth;

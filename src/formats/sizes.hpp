@@ -1,4 +1,4 @@
-// src/formats/sizes.hpp: from what is asked for to the n and p that a product's own formula takes, and bounded reading.
+// src/formats/sizes.hpp: from what is requested to the n and p that a product's own formula takes, and bounded reading.
 #pragma once
 
 #include <algorithm>
@@ -12,9 +12,9 @@ struct keys_and_rate {
   double fpr = 0;
 };
 
-// `keys` must be given. The rate is given, or follows from bits per key or memory (m = -n ln p / (ln 2)^2), or is the
-// format's default. Memory is filled up to whole words, and one bit less: whether a product rounds up or down, it stays
-// below. A rate that follows is never below 2^-64, since 64 bits of a hash tell no more keys apart.
+// `keys` must be provided. The FPR is provided, or follows from bits per key or memory (m = -n ln p / (ln 2)^2), or is
+// the format's default. Memory is filled up to whole words, and one bit less: whether a product rounds up or down, it
+// stays below. An FPR that follows is never below 2^-64, since 64 bits of a hash distinguish no more keys.
 inline result<keys_and_rate> keys_and_rate_of(const filter_params& params, double usual_fpr) noexcept {
   size_request request = params.sizes();
   request.hashes.reset();

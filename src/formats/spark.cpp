@@ -116,7 +116,7 @@ result<void> check(const header& h, std::optional<std::uint64_t> size_bytes) noe
 }
 
 detection detect(const detection_input& seen) noexcept {
-  if (seen.first.size() < head_bytes_v2) return {};  // version 1 has at least one word behind its 12 bytes
+  if (seen.first.size() < head_bytes_v2) return {};  // version 1 has at least one word after its 12 bytes
   const header h = header::read(seen.first);
   if (!check(h, seen.size_bytes)) return {};
   return {confidence::fits, h.size_bytes() + h.bit_bytes()};
@@ -133,7 +133,7 @@ result<any_filter> open(source_bytes source, const format_options& /*options*/) 
   return filter_v2::open(std::move(source), h.size_bytes(), shape, {}, by);
 }
 
-// ---- making ------------------------------------------------------------------------------------------------------------
+// ---- making ---------------------------------------------------------------------------------------------------------
 
 result<std::uint32_t> version_of(const format_options& options) noexcept {
   if (options.spark_version.empty() || options.spark_version == "2") return 2U;
@@ -206,7 +206,7 @@ result<any_filter> make(const filter_params& params, const format_options& optio
                                    : filter_v2::make(shape, {}, *by, params.memory);
 }
 
-// ---- writing -----------------------------------------------------------------------------------------------------------
+// ---- writing --------------------------------------------------------------------------------------------------------
 
 bool holds(const any_filter& from) noexcept { return filter_v1::in(from) != nullptr || filter_v2::in(from) != nullptr; }
 

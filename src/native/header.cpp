@@ -7,7 +7,8 @@ BLOOMERY_BODY result<void> check_header(const file_header& header) noexcept {
   if (header.shape.digest_bits != 64 && header.shape.digest_bits != 128) {
     return fail(errc::bad_field, "digest bits", {header.shape.digest_bits});
   }
-  // An exact kind promises 0; a hopelessly small filter may promise 1. Not a number fails both comparisons.
+  // The target FPR of an exact kind is 0; that of a hopelessly small filter may be 1. Not a number fails both
+  // comparisons.
   const double fpr = header.shape.fpr;
   if (!(fpr >= 0.0 && fpr <= 1.0) || std::bit_cast<std::uint64_t>(fpr) >> 63U != 0) {
     return fail(errc::bad_field, "false-positive rate (bits)", {std::bit_cast<std::uint64_t>(fpr)});
@@ -62,7 +63,7 @@ BLOOMERY_BODY result<std::uint64_t> encode_header(const file_header& header, std
 namespace bloomery::inline BLOOMERY_ABI {
 namespace detail {
 
-// Reads the fields behind the version; the caller has made sure that they are there.
+// Reads the fields after the version; the caller has made sure that they are there.
 BLOOMERY_BODY result<file_header> read_fields(std::span<const std::byte> bytes, std::uint16_t version) noexcept {
   byte_reader from(bytes.subspan(10));
   file_header header;
@@ -100,7 +101,7 @@ BLOOMERY_BODY result<file_header> decode_header_area(std::span<const std::byte> 
   if (version > file_version) return fail(errc::newer_version, {}, {version, file_version});
   if (version == 0) return fail(errc::bad_field, "version", {0});
 
-  // The checksum before the fields: a damaged header is called damaged, not by what the damage happens to say.
+  // The checksum before the fields: a damaged header is reported as damaged, not as what the damage happens to state.
   const std::uint64_t size =
       load_le<std::uint64_t>(first.data() + 72) < large_payload_bytes ? small_header_bytes : large_header_bytes;
   if (first.size() < size) return fail(errc::truncated, {}, {file_bytes, size});

@@ -47,7 +47,7 @@ BLOOMERY_BODY result<void> check_alone(const file_header& header, bool shard) no
   return fail(errc::shard_alone, shard_label(header.shard.index, header.shard.count).c_str());
 }
 
-// Compares every chunk, and the zeros behind the last, with what the file says.
+// Compares every chunk, and the zeros after the last, with what the file states.
 BLOOMERY_BODY result<void> check_chunks(const file_header& header, const byte_source& source,
                                         std::span<const std::byte> stored) noexcept {
   std::array<std::byte, 4096> table{};
@@ -88,9 +88,9 @@ BLOOMERY_BODY result<aligned_buffer> read_stored(const file_header& header, cons
   return stored;
 }
 
-// Proves that a packed payload is nearly as large as its header says, before memory is asked for as if it were: each step takes
-// no more than 4 times what the step before has unpacked. The first takes twice the input and 32 KiB: together with the
-// input itself, and the text that it may come from, that is below 4 times the file plus 64 KiB.
+// Proves that a packed payload is nearly as large as its header states, before memory is allocated as if it were: each
+// step takes no more than 4 times what the step before has unpacked. The first takes twice the input and 32 KiB:
+// together with the input itself, and the text that it may come from, that is below 4 times the file plus 64 KiB.
 BLOOMERY_BODY result<void> prove_size(const codec& packed_by, std::span<const std::byte> stored,
                                       std::uint64_t payload_bytes, const memory_hooks* memory) noexcept {
   constexpr std::uint64_t spare_bytes = 32768;

@@ -21,7 +21,7 @@ BLOOMERY_BODY std::uint32_t share(std::uint64_t count, std::uint64_t of, std::ui
   return found == 0 ? 1U : static_cast<std::uint32_t>(found < most_frequent ? found : most_frequent);
 }
 
-// By the number of set bits; false when they do not leave byte 0 its part, and are to be made among fewer.
+// By the number of set bits; false when they do not leave byte 0 its share, and are to be made among fewer.
 BLOOMERY_BODY bool fill_by_set_bits(std::span<const std::uint32_t, 9> of_one, frequencies& to) noexcept {
   std::uint64_t sum = 0;
   for (unsigned bits = 1; bits <= 8; ++bits) sum += std::uint64_t{bytes_with_bits[bits]} * of_one[bits];
@@ -74,7 +74,7 @@ BLOOMERY_BODY double cost_bits(const counts& found, const frequencies& of) noexc
   return bits;
 }
 
-// Where each byte's part of 65536 begins.
+// Where each byte's share of 65536 begins.
 BLOOMERY_BODY frequencies begins_of(const frequencies& of) noexcept {
   frequencies begins{};
   std::uint32_t sum = 0;

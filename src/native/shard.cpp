@@ -37,7 +37,7 @@ BLOOMERY_BODY dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t
   auto next = dealt.ends;
   for (unsigned shard = 0; shard < shards; ++shard) {
     while (next[shard] < dealt.ends[shard + std::size_t{1}]) {
-      // Whatever lies here goes to its place, until something comes that belongs here.
+      // Whatever is here goes to its place, until something comes that belongs here.
       std::uint64_t& here = digests[next[shard]];
       const unsigned of = shard_of(here, shards);
       if (of != shard) std::swap(here, digests[next[of]]);

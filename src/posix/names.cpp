@@ -7,7 +7,7 @@ BLOOMERY_BODY result<void> follow_links(path_text& path) noexcept {
   for (int links = 0; links < max_links; ++links) {
     std::array<char, PATH_MAX> to{};
     const ssize_t size = ::readlink(path.c_str(), to.data(), to.size());
-    if (size < 0) return {};  // not a link, or not there; the next call on it says which
+    if (size < 0) return {};  // not a link, or not there; the next call on it reports which
     const std::string_view next(to.data(), static_cast<std::size_t>(size));
     path_text joined;
     const bool fits = (next.starts_with('/') || joined.append(path.folder())) && joined.append(next);

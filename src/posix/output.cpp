@@ -175,7 +175,7 @@ BLOOMERY_BODY result<void> output_file::switch_in() noexcept {
   return {};
 }
 
-// What lies where is looked up, because a signal may come between a rename and a note of it.
+// Which file is where is looked up, because a signal may come between a rename and a note of it.
 BLOOMERY_BODY bool output_file::switch_back() noexcept {
   if (straight_) return true;
   pending_ = false;

@@ -37,8 +37,8 @@ BLOOMERY_BODY unsigned count_in_label(std::string_view text, unsigned index) noe
   return index < count && count <= max_shards && text == shard_label(index, count).c_str() ? count : 0;
 }
 
-// Reads the folder, which takes a few system calls. False where that cannot be done: a folder that may be searched but not
-// listed, or one so large that asking for every name takes less time.
+// Reads the folder, which takes a few system calls. False where that cannot be done: a folder that may be searched but
+// not listed, or one so large that looking up every name takes less time.
 BLOOMERY_BODY bool list_sets(const char* path, found_sets& found) noexcept {
   constexpr unsigned most_entries = 4 * max_shards;
   path_text folder;
@@ -64,7 +64,7 @@ BLOOMERY_BODY bool list_sets(const char* path, found_sets& found) noexcept {
   return read_all;
 }
 
-// Asks for every name that there may be.
+// Looks up every name that there may be.
 BLOOMERY_BODY found_sets probe_sets(const char* path) noexcept {
   found_sets found{};
   for (unsigned index = 0; index < found.size(); ++index) {
@@ -84,7 +84,7 @@ BLOOMERY_BODY result<unsigned> find_shards(const char* path) noexcept {
   detail::found_sets found{};
   if (!detail::list_sets(path, found)) found = detail::probe_sets(path);
   const auto& [first, second] = found;
-  if (first.least == 0) return second.least;  // then loading says that the first is missing
+  if (first.least == 0) return second.least;  // then loading reports that the first is missing
   if (first.next != 0) return fail(errc::two_shard_sets, {}, {first.least, first.next});
   return first.least;
 }

@@ -65,7 +65,7 @@ BLOOMERY_BODY double least_exact_bits(const universe& keys) noexcept {
 }
 
 BLOOMERY_BODY double bloom_cascade_bits(const universe& keys) noexcept {
-  constexpr double bits_a_key = 1.4426950408889634;  // of a Bloom filter, for each halving of the rate
+  constexpr double bits_a_key = 1.4426950408889634;  // of a Bloom filter, for each halving of the FPR
   const auto one_way = [](double in, double out) {
     const double best = in * bits_a_key / (2.0 * out);
     const double rate = best < 0.5 ? best : 0.5;
@@ -82,7 +82,7 @@ BLOOMERY_BODY double entropy(double share) noexcept {
   return -share * std::log2(share) - (1.0 - share) * std::log2(1.0 - share);
 }
 
-// Bits of a classic Bloom filter for each key, at this rate and with so many hash functions.
+// Bits of a classic Bloom filter for each key, at this FPR and with this many hash functions.
 BLOOMERY_BODY double classic_bits_per_key(double fpr, unsigned hashes) noexcept {
   return -static_cast<double>(hashes) / std::log1p(-std::pow(fpr, 1.0 / hashes));
 }

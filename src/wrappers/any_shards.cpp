@@ -14,7 +14,7 @@ BLOOMERY_BODY result<shard_list> room_for_shards(std::uint64_t shards, const mem
   return list;
 }
 
-// Equal digests are in one shard, so a digest must tell all keys apart, not those of its shard.
+// Equal digests are in one shard, so a digest must distinguish all keys, not those of its shard.
 BLOOMERY_BODY result<void> check_shard_digests(const any_filter& one, std::uint64_t keys) noexcept {
   const hash_info* hash = find_hash(one.hash().id);
   if (hash == nullptr || one.info().exact || one.info().grows) return {};
@@ -102,7 +102,7 @@ BLOOMERY_BODY result<any_filter> read_shards(const char* path, const load_option
     if (auto right = check_place(before->shard, i, *shards, first); !right) return fail(right.error());
     auto part = read(name.c_str(), how);
     if (!part) return fail_part(i, *shards, part.error());
-    // Somebody may write a new set at this moment: what was read is what the header said only if it still says so.
+    // Somebody may write a new set at this moment: what was read is what the header stated only if it still states so.
     const auto after = read_header(name.c_str());
     if (!after) return fail_shard(i, *shards, after.error());
     if (auto right = check_place(after->shard, i, *shards, first); !right) return fail(right.error());

@@ -1,9 +1,9 @@
-// core/aligned_list.hpp: a row of objects that grows, in memory from aligned_buffer: refused memory is an error, and the
-// objects are then as they were.
+// core/aligned_list.hpp: a row of objects that grows, in memory from aligned_buffer: refused memory is an error, and
+// the objects are then as they were.
 //
-//     aligned_list<link> links;
-//     if (auto room = links.reserve(links.size() + 1, "the filter", hooks); !room) return room;
-//     links.push(std::move(next));
+//     aligned_list<sub_filter> sub_filters;
+//     if (auto space = sub_filters.reserve(sub_filters.size() + 1, "the filter", hooks); !space) return space;
+//     sub_filters.push(std::move(next));
 #pragma once
 
 #include <algorithm>
@@ -33,7 +33,7 @@ class aligned_list {
   aligned_list& operator=(const aligned_list&) = delete;
   ~aligned_list() { shrink(0); }
 
-  // Room for so many objects in all, and for as many again as there were, so that n of them cost O(n).
+  // Space for this many objects in all, and for as many again as there were, so that n of them cost O(n).
   result<void> reserve(std::size_t count, std::string_view what, const memory_hooks* hooks) noexcept {
     const std::size_t room = buffer_.size_bytes() / sizeof(T);
     if (count <= room) return {};
@@ -47,9 +47,9 @@ class aligned_list {
     buffer_ = std::move(*larger);
     return {};
   }
-  // There must be room.
+  // There must be space.
   void push(T value) noexcept { std::construct_at(data() + size_++, std::move(value)); }
-  // Keeps the first so many.
+  // Keeps the first `count` objects.
   void shrink(std::size_t count) noexcept {
     while (size_ > count) std::destroy_at(data() + --size_);
   }

@@ -1,6 +1,6 @@
 // core/binomial.hpp: what a measured rate proves: exact confidence bounds for "x of n".
 //
-// Clopper-Pearson bounds: the true rate lies below upper_bound(x, n, a) with confidence 1 - a, whatever it is; likewise
+// Clopper-Pearson bounds: the true rate is below upper_bound(x, n, a) with confidence 1 - a, whatever it is; likewise
 // above lower_bound. Zero of n bounds the rate by about 3/n at 95 %.
 //
 //     double at_most = bloomery::binomial::upper_bound(100'312, 10'000'000, 0.001);   // 99.9 %, one-sided

@@ -1,7 +1,7 @@
 // core/buffer.hpp: zeroed memory, aligned to cache lines, that reports refusal instead of throwing.
 //
-// Large buffers ask the kernel for huge pages (madvise), which a random probe feels from a few MiB on. Every byte that
-// the core holds comes from here, so one hook (`memory_hooks`) sees, limits or fails every allocation:
+// Large buffers request huge pages from the kernel (madvise), which a random probe feels from a few MiB on. Every byte
+// that the core holds comes from here, so one hook (`memory_hooks`) sees, limits or fails every allocation:
 //
 //     bloomery::memory_hooks hooks{.allocate = my_allocate, .release = my_release, .context = &my_arena};
 //     auto filter = bloomery::bloom::make({.keys = 1000, .fpr = 0.01, .memory = &hooks});

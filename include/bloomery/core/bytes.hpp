@@ -1,6 +1,6 @@
 // core/bytes.hpp: the one door through which stored integers pass. Everything that we store is little-endian.
 //
-// `byte_reader` is bounded: reading past the end gives zero and sets `ok()` to false, so that a parser checks once
+// `byte_reader` is bounded: reading past the end returns zero and sets `ok()` to false, so that a parser checks once
 // after a group of fields instead of after each.
 #pragma once
 

@@ -1,12 +1,12 @@
 // core/clock.hpp: the time, for kinds that forget by it.
 //
-// Nanoseconds since 1970 of the system's clock, so that a filter in a file knows how old it is when it is loaded. A program
-// with a clock of its own, or a test, hands in another:
+// Nanoseconds since 1970 of the system's clock, so that a filter in a file knows how old it is when it is loaded. A
+// program with a clock of its own, or a test, passes another:
 //
 //     bloomery::clock_hook clock{.now_ns = my_time, .context = &my_state};
 //     auto filter = bloomery::window::make({.keys = 1000, .fpr = 0.01, .window_ns = 60'000'000'000, .clock = &clock});
 //
-// The hook must outlive what was given it.
+// The hook must outlive every object it was passed to.
 #pragma once
 
 #include <bloomery/core/config.hpp>

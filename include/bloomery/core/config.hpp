@@ -1,4 +1,5 @@
-// core/config.hpp: compiled or header-only, and what that changes. Included by every header, directly or through others.
+// core/config.hpp: compiled or header-only, and what that changes. Included by every header, directly or through
+// others.
 //
 // Compiled (the default): bodies are in libbloomery, which a program links (target bloomery::bloomery).
 // Header-only: a program that defines BLOOMERY_HEADER_ONLY for all of its files gets the same bodies inline and links

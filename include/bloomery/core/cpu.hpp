@@ -1,8 +1,8 @@
 // core/cpu.hpp: which instruction set the kernels use.
 //
 // Chosen once, from what the processor has: the best set, or the one that BLOOMERY_ISA names in the environment if the
-// processor has that (scalar, sse2, avx2, avx512; on 64-bit ARM scalar and neon). Any other value is as good as none. The
-// choice changes speed only: every instruction set gives the same bits and the same answers.
+// processor has that (scalar, sse2, avx2, avx512; on 64-bit ARM scalar and neon). Any other value is as good as none.
+// The choice changes speed only: every instruction set gives the same bits and the same answers.
 #pragma once
 
 #include <array>
@@ -23,7 +23,8 @@ inline constexpr std::string_view isa_name(isa level) noexcept {
 }
 
 // Whether this processor, and its operating system, can run a set. For avx2 that is AVX2, BMI2 and AES, which
-// came together. For avx512 it is these and F, VL, DQ and BW: all processors with AVX-512 since 2017 but for the Xeon Phi.
+// came together. For avx512 it is these and F, VL, DQ and BW: all processors with AVX-512 since 2017 but for the Xeon
+// Phi.
 BLOOMERY_API bool has_isa(isa level) noexcept;
 
 BLOOMERY_API isa best_isa() noexcept;

@@ -1,8 +1,8 @@
 // core/dispatch.hpp: the one way in which code is chosen by instruction set.
 //
-// A family of kernels is a struct of function pointers with a static function `for_isa(isa)`, which returns the table of
-// that instruction set. `active_kernels<Table>()` is the table of active_isa(), chosen by the first caller; it may be
-// called before main. Tests and benchmarks take for_isa(level) instead.
+// A family of kernels is a struct of function pointers with a static function `for_isa(isa)`, which returns the table
+// of that instruction set. `active_kernels<Table>()` is the table of active_isa(), chosen by the first caller; it may
+// be called before main. Tests and benchmarks take for_isa(level) instead.
 #pragma once
 
 #include <atomic>

@@ -1,18 +1,19 @@
-// core/recent_keys.hpp: the keys that were added last, exactly, in bounded memory. The oldest make room for new ones.
+// core/recent_keys.hpp: the keys that were added last, exactly, in bounded memory. The oldest are dropped for new ones.
 //
 //     recent_keys keys(std::uint64_t{8} << 20U, hooks);      // takes its memory with the first key
 //     if (auto added = keys.add({digest, bytes}); !added) return added;
 //     bool there = keys.contains({digest, bytes});
 //     keys.erase(digest);                                    // every key that has this digest
 //
-// A key is its bytes; its digest is how it is found, and may be equal to that of another key. A key that has no bytes but its
-// digest (hash/key.hpp: prehashed) is another than one that has.
+// A key is its bytes; its digest is how it is found, and may be equal to that of another key. A key that has no bytes
+// but its digest (hash/key.hpp: prehashed) is another than one that has.
 //
 // Memory        a quarter is a table of 8-byte slots, of which at most three quarters are in use; the rest is a ring of
-//               records: digest, length, bytes, to the next multiple of 8. With 8 MiB that is 196,608 keys of up to 20 bytes,
-//               100,000 of up to 44, and so on. Erased keys keep their place in the ring until they are the oldest.
-// Table         a slot is 32 bits of the mixed digest, which say where its search begins, and 32 bits of the record's place.
-//               The next free slot takes what finds its own taken; erasing moves those behind it up.
+//               records: digest, length, bytes, to the next multiple of 8. With 8 MiB that is 196,608 keys of up to 20
+//               bytes, 100,000 of up to 44, and so on. Erased keys keep their place in the ring until they are the
+//               oldest.
+// Table         a slot is 32 bits of the mixed digest, which determine where its search begins, and 32 bits of the
+//               record's place. The next free slot takes what finds its own taken; erasing moves those after it up.
 // Threads       any number of readers, or one writer.
 #pragma once
 
@@ -34,7 +35,7 @@ class BLOOMERY_API recent_keys {
   static constexpr std::uint64_t min_limit_bytes = std::uint64_t{16} << 10U;  // the longest key fits, and some more
   static constexpr std::uint64_t max_limit_bytes = std::uint64_t{32} << 30U;  // places are 32 bits, in units of 8 bytes
 
-  // From min_limit_bytes; what is beyond max_limit_bytes is not used.
+  // From min_limit_bytes; memory above max_limit_bytes is not used.
   explicit recent_keys(std::uint64_t limit_bytes, const memory_hooks* memory = nullptr) noexcept
       : limit_bytes_(std::min(limit_bytes, max_limit_bytes)), memory_(memory) {}
   recent_keys(recent_keys&& other) noexcept
@@ -53,7 +54,8 @@ class BLOOMERY_API recent_keys {
   recent_keys& operator=(const recent_keys&) = delete;
   ~recent_keys() = default;
 
-  // True when it was not there. An error, with nothing changed: a key of more than max_key_bytes, or memory that is refused.
+  // True when it was not there. An error, with nothing changed: a key of more than max_key_bytes, or memory that is
+  // refused.
   result<bool> add(const key& added) noexcept;
   [[nodiscard]] bool contains(const key& asked) const noexcept {
     return size() != 0 && find(asked.digest, [&](std::uint64_t place) { return is(place, asked); }) != none;
@@ -75,7 +77,7 @@ class BLOOMERY_API recent_keys {
   }
 
   [[nodiscard]] std::uint64_t size() const noexcept { return at_.keys; }
-  // How many were dropped to make room.
+  // How many were dropped to free space.
   [[nodiscard]] std::uint64_t dropped() const noexcept { return at_.dropped; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return buffer_.size_bytes(); }
   [[nodiscard]] std::uint64_t limit_bytes() const noexcept { return limit_bytes_; }

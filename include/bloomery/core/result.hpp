@@ -32,8 +32,8 @@ inline failure fail_number(errc code, double value, std::array<std::uint64_t, 4>
   return fail(code, text.data(), number);
 }
 
-// Expected outcomes of an insert. `inserted`: the key was surely absent before. `present`: it was there, or collides with
-// what was; sets are as they were, and kinds that count have counted it. `full`: it is not in the filter.
+// Expected outcomes of an insert. `inserted`: the key was surely absent before. `present`: it was there, or collides
+// with what was; sets are as they were, and kinds that count have counted it. `full`: it is not in the filter.
 enum class insert_result : std::uint8_t { inserted, present, full };
 
 // What became of a batch that stops at the first digest that does not fit.

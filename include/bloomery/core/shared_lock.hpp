@@ -4,8 +4,8 @@
 //     { const bloomery::write_guard alone(lock); ... }
 //     { const bloomery::read_guard with_others(lock); ... }
 //
-// A writer that waits keeps new readers out, so that readers cannot starve it. Who waits sleeps. Not recursive: a thread
-// that holds it and asks for it again waits for ever.
+// A writer that waits keeps new readers out, so that readers cannot starve it. Who waits sleeps. Not recursive: a
+// thread that holds it and locks it again waits forever.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class shared_lock {
     }
   }
   void unlock() noexcept {
-    // Those who wait announce themselves again.
+    // Waiting threads announce themselves again.
     state_.store(0, std::memory_order_release);
     state_.notify_all();
   }

@@ -1,10 +1,10 @@
 // core/target.hpp: what the compiler compiles for, as macros; the intrinsics themselves are in core/intrinsics.hpp.
 //
-// BLOOMERY_X86 or BLOOMERY_NEON says which instruction sets there are. A function with BLOOMERY_FOR_AVX2 or
-// BLOOMERY_FOR_AVX512 is compiled for that set, whatever the program is compiled for. BLOOMERY_COMPILED_FOR names the best
-// of the sets that the whole program is compiled for, as the namespace of its kernels, unless the program must find out
-// what it runs on. Headers of these two names that come first in the search path replace them: that is how the tests run
-// all sets on any processor.
+// BLOOMERY_X86 or BLOOMERY_NEON states which instruction sets there are. A function with BLOOMERY_FOR_AVX2 or
+// BLOOMERY_FOR_AVX512 is compiled for that set, whatever the program is compiled for. BLOOMERY_COMPILED_FOR names the
+// best of the sets that the whole program is compiled for, as the namespace of its kernels, unless the program must
+// find out what it runs on. Headers of these two names that come first in the search path replace them: that is how the
+// tests run all sets on any processor.
 #pragma once
 
 #include <bloomery/core/config.hpp>
@@ -15,8 +15,9 @@
 #if defined(__x86_64__)
 
 #define BLOOMERY_X86 1
-// Both sets come with AES instructions (BLOOMERY_AES) and shifts by any register (BMI2), unless the program is compiled for
-// a processor that has AVX2 and need not have those: a function that may use more than its caller is not inlined there.
+// Both sets come with AES instructions (BLOOMERY_AES) and shifts by any register (BMI2), unless the program is compiled
+// for a processor that has AVX2 and need not have those: a function that may use more than its caller is not inlined
+// there.
 #if defined(__AVX2__) && !(defined(__AES__) && defined(__BMI2__))
 #define BLOOMERY_FOR_AVX2 __attribute__((target("avx2")))
 #define BLOOMERY_FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw")))
@@ -26,8 +27,8 @@
 #define BLOOMERY_FOR_AVX512 __attribute__((target("avx512f,avx512vl,avx512dq,avx512bw,bmi2,aes")))
 #endif
 
-// Hides from clang how a vector came to be: it replaces a multiplication of 32 bits by a slow one of 64 when it sees that
-// the upper bits do not matter.
+// Hides from clang how a vector came to be: it replaces a multiplication of 32 bits by a slow one of 64 when it sees
+// that the upper bits do not matter.
 #if defined(__clang__)
 #define BLOOMERY_OPAQUE(vector) __asm__("" : "+v"(vector))
 #else

@@ -2,22 +2,22 @@
 //
 //     bloomery::run_on_threads(4, [&](unsigned part) { ... });   // part = 0 to 3, in any order and at the same time
 //
-// The caller's thread does a part itself. A thread that the system refuses is not an error: its part is done by another,
-// later. Nothing is kept between calls; starting a thread costs some 20 us, so give each part a millisecond.
+// The caller's thread does a part itself. A thread that the system refuses is not an error: its part is done by
+// another, later. Nothing is kept between calls; starting a thread costs some 20 us, so give each part a millisecond.
 //
-// Tasks of which nobody knows how long they take; the next one goes to whoever is free:
+// Tasks of unknown duration; the next one goes to the next free thread:
 //
-//     bloomery::run_tasks(4, 1000, [&](std::uint64_t task, unsigned part) { ... });   // task = 0 to 999, on part 0 to 3
+//     bloomery::run_tasks(4, 1000, [&](std::uint64_t task, unsigned part) { ... });   // task 0 to 999, on part 0 to 3
 //
-// Where threads have to wait for each other, a team:
+// Where threads have to wait for each other, a worker pool:
 //
 //     bloomery::run_pool(4, [&](bloomery::team_member& self) {   // self.index() = 0 to self.size() - 1
 //       ...
 //       self.wait();                                             // until all members are here
 //     });
 //
-// A team has as many members as the system grants, at least the caller. Waiting is spinning, so give each stretch between
-// two waits 10 us and more.
+// A worker pool has as many members as the system grants, at least the caller. Waiting is spinning, so give each
+// stretch between two waits 10 us and more.
 #pragma once
 
 #include <array>
@@ -39,10 +39,10 @@ inline constexpr unsigned most_threads = 256;
 // As many as the machine has processors.
 BLOOMERY_API unsigned machine_threads() noexcept;
 
-// What the members of a team share.
+// What the members of a worker pool share.
 class team_state {
  public:
-  // Called by the one that made the team, when it knows how many there are.
+  // Called by the thread that made the worker pool, when it knows how many there are.
   void start(unsigned size) noexcept { size_.store(size, std::memory_order_release); }
   unsigned wait_for_start() noexcept {
     spin([&] { return size_.load(std::memory_order_acquire) != 0; });

@@ -24,7 +24,7 @@ constexpr void for_each_type(type_list<Ts...> /*list*/, F&& f) {
   (static_cast<void>(f(std::type_identity<Ts>{})), ...);
 }
 
-// True when f(std::type_identity<T>{}) returned true for some T; later ones are not asked.
+// True when f(std::type_identity<T>{}) returned true for some T; later ones are not tried.
 template <class... Ts, class F>
 constexpr bool any_type(type_list<Ts...> /*list*/, F&& f) {
   return (static_cast<bool>(f(std::type_identity<Ts>{})) || ...);

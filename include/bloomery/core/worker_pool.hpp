@@ -4,8 +4,9 @@
 //     if (!workers) return fail(workers.error());
 //     workers->run(tasks, [&](std::uint64_t task, std::span<std::byte> scratch) { ... });   // task = 0 to tasks - 1
 //
-// Tasks begin in their order, and run at the same time. Memory is taken once, for all runs, and each piece of it begins on a
-// cache line. Where there is not enough for so many threads, fewer do the work: an error only when there is not enough for one.
+// Tasks begin in their order, and run at the same time. Memory is taken once, for all runs, and each piece of it begins
+// on a cache line. Where there is not enough for that many threads, fewer do the work: an error only when there is not
+// enough for one.
 #pragma once
 
 #include <algorithm>

@@ -10,14 +10,14 @@
 //
 // That is three instructions, where XXH3 has thirteen. With the key twice in the block every byte of the digest depends
 // on every byte of the key, no two integers have the same digest, and counters, steps, grids and random keys keep the
-// rate of the kind (tests/hash/integer_hashes_test.cpp). With zeros in place of the second copy, keys in steps of 2^20
-// gave 30 % false positives instead of 0.5 %. Two rounds are no cipher: whoever may choose keys finds what false
-// positives he wants; for such keys take siphash13. A key of 8 bytes is the integer that it is in little-endian order;
+// FPR of the kind (tests/hash/integer_hashes_test.cpp). With zeros in place of the second copy, keys in steps of 2^20
+// gave 30 % false positives instead of 0.5 %. Two rounds are no cipher: whoever chooses the keys finds any number of
+// false positives; for such keys take siphash13. A key of 8 bytes is the integer that it is in little-endian order;
 // keys of any other size get their XXH3 digest under the same seed.
 //
-// Programs compiled with AES instructions (-march=native, or -maes) inline them; others on x86 call a function where the
-// processor has them and AVX2. Elsewhere, ARM included, 16 look-ups in a table of 1 KiB take their place, and mum is
-// quicker.
+// Programs compiled with AES instructions (-march=native, or -maes) inline them; others on x86 call a function where
+// the processor has them and AVX2. Elsewhere, ARM included, 16 look-ups in a table of 1 KiB take their place, and mum
+// is quicker.
 #pragma once
 
 #include <array>

@@ -27,7 +27,7 @@ struct digest128 {
   friend constexpr bool operator==(const digest128&, const digest128&) = default;
 };
 
-// Four words, for the one product whose filters want them (bits-and-blooms).
+// Four words, for the one product whose filters need them (bits-and-blooms).
 struct digest256 {
   std::array<std::uint64_t, 4> word{};
   friend constexpr bool operator==(const digest256&, const digest256&) = default;
@@ -35,7 +35,7 @@ struct digest256 {
 
 struct hash_info {
   std::uint32_t id = 0;       // stored in files: never reused, never changed
-  std::string_view name;      // as given to --hash
+  std::string_view name;      // as passed to --hash
   unsigned bits = 64;         // of the widest digest: 32, 64 or 128
   unsigned seed_bits = 64;    // 0: takes no seed (the seed must be 0)
   std::size_t key_bytes = 0;  // of the secret key; 0: not keyed
@@ -51,7 +51,8 @@ concept hash_function = requires(const H hash, const void* bytes, std::size_t si
   noexcept->std::same_as<std::uint64_t>;
 };
 
-// Hashes of 128 bits also have `digest128 hash128(const void*, std::size_t) const`; its low word need not be the digest.
+// Hashes of 128 bits also have `digest128 hash128(const void*, std::size_t) const`; its low word need not be the
+// digest.
 template <class H>
 concept hash128_function = hash_function<H> && requires(const H hash, const void* bytes, std::size_t size) {
   { hash.hash128(bytes, size) }

@@ -1,4 +1,4 @@
-// hash/digest.hpp: from bytes to the digest that a filter is given.
+// hash/digest.hpp: from bytes to the digest that a filter takes.
 //
 // The same calls serve a hash chosen at compile time (`xxh3`) and one chosen at run time (`hasher`); both are
 // `digester`s. A digest differs from the raw function only for weak hashes, which are finished with mix64.
@@ -44,7 +44,7 @@ std::uint64_t digest_bytes(const H& hash, const void* bytes, std::size_t size) n
   }
 }
 
-// 128 bits. Of a hash with fewer bits (ask `info_of(hash).bits`) the high word is computed from the low one: it adds no
+// 128 bits. Of a hash with fewer bits (see `info_of(hash).bits`) the high word is computed from the low one: it adds no
 // information, but every call has a defined answer. At compile time such a hash is refused.
 template <digester H>
 digest128 digest128_bytes(const H& hash, const void* bytes, std::size_t size) noexcept {

@@ -1,4 +1,4 @@
-// hash/hasher.hpp: a hash chosen at run time, by name or from what a file says.
+// hash/hasher.hpp: a hash chosen at run time, by name or from what a file states.
 //
 //     auto hash = bloomery::hasher::make("xxh3", 7);
 //     if (!hash) return fail(hash.error());
@@ -138,7 +138,7 @@ class BLOOMERY_API hasher {
   // xxh3 with seed 0.
   hasher() noexcept : hasher(of(xxh3{})) {}
 
-  // By name, as given to --hash. Keyed hashes take a key and no seed; the others a seed and no key.
+  // By name, as passed to --hash. Keyed hashes take a key and no seed; the others a seed and no key.
   static result<hasher> make(std::string_view name, std::uint64_t seed = 0,
                              std::span<const std::byte> key = {}) noexcept;
 

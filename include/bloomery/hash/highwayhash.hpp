@@ -1,8 +1,8 @@
 // hash/highwayhash.hpp: HighwayHash-64 by Alakuijala, Cox and Wassenberg, keyed with 32 secret bytes.
 //
-// A second keyed hash, with a larger key. This is the scalar form, which gives the same digests on every machine; it is
-// slower than SipHash at every key length (docs/hashes.md has the numbers), so choose it for its 256-bit key or to meet
-// data of others, not for speed.
+// A second keyed hash, with a larger key. This is the scalar version, which gives the same digests on every machine; it
+// is slower than SipHash at every key length (docs/hashes.md has the numbers), so choose it for its 256-bit key or to
+// meet data of others, not for speed.
 //
 // State: four lanes of four 64-bit words (v0, v1, mul0, mul1). A step adds the packet to v1, multiplies 32-bit halves
 // crosswise into mul0 and mul1, and permutes bytes between neighbouring lanes ("zipper merge"), because the middle

@@ -1,8 +1,8 @@
 // hash/identity.hpp: the key is the digest. For the `bitmap` kind, which stores integers exactly.
 //
-// Keys are 8 bytes: the little-endian form of the integer, which is what digest_of makes of every integer key. Other
-// sizes are refused where keys enter (`hasher::accepts`); what `operator()` gives for them is only defined so that
-// nothing is read out of bounds: the integer of the first 8 bytes, or of fewer.
+// Keys are 8 bytes: the little-endian encoding of the integer, which is what digest_of makes of every integer key.
+// Other sizes are refused where keys enter (`hasher::accepts`); what `operator()` returns for them is only defined so
+// that nothing is read out of bounds: the integer of the first 8 bytes, or of fewer.
 #pragma once
 
 #include <bloomery/hash/concept.hpp>

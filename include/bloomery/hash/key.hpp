@@ -18,14 +18,14 @@
 // Floating-point numbers are refused: -0.0 equals 0.0, NaN equals nothing, and 0.1f is not 0.1, so equal keys would
 // have unequal bytes. Round to an integer, or std::bit_cast to one if bit equality is what you mean.
 //
-// The encoding of fields. Each field is its length as LEB128 (shortest form), then its bytes as in the table; a nested
-// tuple is one field, whose bytes are its own encoding; a prehashed value is a field of its 8 or 16 little-endian
-// bytes. Hence ("ab", "c") = 02 61 62 01 63 and ("a", "bc") = 01 61 02 62 63.
+// The encoding of fields. Each field is its length as LEB128 (shortest encoding), then its bytes as in the table; a
+// nested tuple is one field, whose bytes are its own encoding; a prehashed value is a field of its 8 or 16
+// little-endian bytes. Hence ("ab", "c") = 02 61 62 01 63 and ("a", "bc") = 01 61 02 62 63.
 // Two rules bound the memory to 1024 bytes a level, without allocation. D(x) is the digest of the bytes x by the hash
 // in use: 16 bytes (low word, high word) if the hash has 128 bits, else 8; little-endian.
 //   long field   a field of more than 512 bytes is encoded as 81 00, its length as LEB128, D(field)
-//   fold         when the next encoded field does not fit behind what is there, all that is there is replaced by
-//                80 00 D(what is there), and the field goes behind that
+//   fold         when the next encoded field does not fit after what is there, all that is there is replaced by
+//                80 00 D(what is there), and the field goes after that
 // 80 00 and 81 00 are no shortest LEB128, so they begin no ordinary field: two different lists of fields give the same
 // bytes only where D itself collides.
 //
@@ -134,7 +134,7 @@ constexpr void refuse_key() noexcept {
 
 }  // namespace detail
 
-// Collects the parts of one key and gives its digest. `clear` makes it ready for the next key.
+// Collects the parts of one key and returns its digest. `clear` makes it ready for the next key.
 template <class H>
 class tuple_sink {
  public:
@@ -289,8 +289,8 @@ auto digest_key(const H& hash, const Key& key, OfBytes of_bytes, OfSink of_sink)
 
 }  // namespace detail
 
-// Calls f(bytes, whole) with the bytes that are hashed for a key that is not prehashed. Not `whole`: a digest stands for a part
-// of them, so that another key may have the same.
+// Calls f(bytes, whole) with the bytes that are hashed for a key that is not prehashed. Not `whole`: a digest stands
+// for a part of them, so that another key may have the same.
 template <digester H, class Key, class F>
 auto with_key_bytes(const H& hash, const Key& key, F&& f) noexcept {
   return detail::digest_key(

@@ -3,8 +3,8 @@
 //     const key_digests<xxh3, std::uint64_t> source{hash, keys};
 //     kind.may_contain_stream(keys.size(), digest_feed(source), mask);
 //
-// Each digest is what digest_of(hash, key) gives. Integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed several at
-// once (hash/vector_hashes.hpp); any other pair of hash and key type one by one.
+// Each digest is what digest_of(hash, key) returns. Integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed several
+// at once (hash/vector_hashes.hpp); any other pair of hash and key type one by one.
 #pragma once
 
 #include <array>
@@ -75,7 +75,8 @@ struct key_digests {
       active_kernels<vector_hashes>().xxh3_bytes(hash, bytes.data(), size, buffer + done);
     }
   }
-  // Prefetches a later key, too, where keys are long: short ones are so dense that the processor's own prefetch is as good.
+  // Prefetches a later key, too, where keys are long: short ones are so dense that the processor's own prefetch is as
+  // good.
   byte_key place_of(std::size_t i) const noexcept {
     const auto key = detail::key_bytes(keys[i]);
     if (key.size() > 16 && i + detail::keys_ahead < keys.size()) {

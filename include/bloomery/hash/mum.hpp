@@ -9,7 +9,7 @@
 //     digest = x ^ (x >> 32)
 //
 // That is seven instructions, where XXH3 has thirteen. One multiplication alone is not enough: keys in steps of 2^20
-// then gave 7 % false positives instead of 0.5 %. With the second, counters, steps, grids and random keys keep the rate
+// then gave 7 % false positives instead of 0.5 %. With the second, counters, steps, grids and random keys keep the FPR
 // of the kind (tests/hash/integer_hashes_test.cpp), and every bit of a key flips every bit of the digest half of the
 // time. Whoever may choose keys finds colliding ones without effort: for those take siphash13. A key of 8 bytes is the
 // integer that it is in little-endian order; keys of any other size get their XXH3 digest under the same seed.

@@ -1,7 +1,7 @@
 // hash/murmur2.hpp: MurmurHash2 by Austin Appleby, 32 bits, and the pair that RedisBloom makes of it.
 //
-// Here because filters that RedisBloom made before it had 64-bit hashing (without its option FORCE64) use it. The pair has
-// 64 bits in all, in the low halves of two words: enough to read such filters, and nothing to build new ones with.
+// Here because filters that RedisBloom made before it had 64-bit hashing (without its option FORCE64) use it. The pair
+// has 64 bits in all, in the low halves of two words: enough to read such filters, and nothing to build new ones with.
 #pragma once
 
 #include <bloomery/core/bytes.hpp>

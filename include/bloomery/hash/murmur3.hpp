@@ -4,7 +4,7 @@
 // little-endian on every machine. Lengths beyond 2^32 - 1 count modulo 2^32 in the 32-bit function and in full in the
 // 128-bit one.
 //
-// The 32-bit function has only 2^32 digests: from about 40 thousand keys on, digest collisions alone exceed a rate of
+// The 32-bit function has only 2^32 digests: from about 40 thousand keys on, digest collisions alone exceed an FPR of
 // one in 100,000. It is for small filters and foreign data.
 //
 // For both, sets of keys are known that collide under every seed: never use them on keys that an opponent chooses.
@@ -40,7 +40,7 @@ struct murmur3_x64_128 {
     return finish(h, load_partial_le(at, left < 8 ? left : 8), high, size);
   }
 
-  // {h1, h2} of the key, then {h1, h2} of the key with a byte 01 behind it: what bits-and-blooms makes of a key.
+  // {h1, h2} of the key, then {h1, h2} of the key with a byte 01 after it: what bits-and-blooms makes of a key.
   [[nodiscard]] digest256 hash256(const void* bytes, std::size_t size) const noexcept {
     const auto* at = static_cast<const std::byte*>(bytes);
     digest128 h = blocks(at, size / 16);

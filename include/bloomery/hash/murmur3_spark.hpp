@@ -1,8 +1,9 @@
 // hash/murmur3_spark.hpp: MurmurHash3 x86_32 as Apache Spark has it, twice.
 //
-// Here because Spark's Bloom filters use it. The function differs from the published one in what it does with the last 1 to 3
-// bytes of a key: each is taken as a signed number and mixed in as a whole word. Keys of whole words, integers of 8 bytes
-// among them, have the published value. A digest is two hashes: the second, in the upper half, is seeded with the first.
+// Here because Spark's Bloom filters use it. The function differs from the published one in what it does with the last
+// 1 to 3 bytes of a key: each is taken as a signed number and mixed in as a whole word. Keys of whole words, integers
+// of 8 bytes among them, have the published value. A digest is two hashes: the second, in the upper half, is seeded
+// with the first.
 #pragma once
 
 #include <bit>

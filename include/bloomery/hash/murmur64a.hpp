@@ -43,7 +43,7 @@ inline digest128 murmur64a_pair(const void* bytes, std::size_t size) noexcept {
   return {first, murmur64a{.seed = first}(bytes, size)};
 }
 
-// Those two numbers as a hash of 128 bits, so that a filter can be asked and filled as RedisBloom does it.
+// Those two numbers as a hash of 128 bits, so that a filter can be queried and filled as RedisBloom does it.
 struct paired_murmur64a {
   static constexpr hash_info info{.id = 20,
                                   .name = "murmur64a-pair",

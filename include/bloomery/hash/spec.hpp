@@ -1,8 +1,8 @@
 // hash/spec.hpp: what a file stores of a hash: which one, its seed, and for keyed hashes the key id, never the key.
 //
 // The key id is a pseudo-random function of the secret key over one fixed text: SipHash-2-4 under 16-byte keys,
-// HighwayHash-64 under 32-byte keys. It proves whether a key is the right one and nothing more: recovering the key from it
-// means breaking that function. It is never 0.
+// HighwayHash-64 under 32-byte keys. It proves whether a key is the right one and nothing more: recovering the key from
+// it means breaking that function. It is never 0.
 //
 //     const hash_spec spec = spec_of(xxh3{.seed = 7});
 #pragma once

@@ -1,8 +1,8 @@
 // hash/vector_hashes.hpp: the digests of many keys at once, with the best instruction set there is.
 //
-// With AVX2, integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed four at a time; elsewhere one by one. The digests
-// are those of the hash's own operator() and integer(). Callers use hash/key_digests.hpp (hash known at compile time) or
-// hash/hasher.hpp (at run time).
+// With AVX2, integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed four at a time; elsewhere one by one. The
+// digests are those of the hash's own operator() and integer(). Callers use hash/key_digests.hpp (hash known at compile
+// time) or hash/hasher.hpp (at run time).
 #pragma once
 
 #include <bloomery/core/dispatch.hpp>

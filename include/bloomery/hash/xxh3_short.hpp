@@ -1,10 +1,10 @@
 // hash/xxh3_short.hpp: the parts of XXH3's 64-bit digest for short keys, from which batches are put together.
 //
-// The library behind hash/xxh3.hpp takes one key and decides on its length anew each time; a decision that the processor
-// guesses wrong costs more than the hash. An integer key is always 8 bytes and needs no decision: `integer` is the whole
-// function, inlined. For the vector code (hash/vector/xxh3_avx2.hpp) a value of this class holds what the seed and the
-// secret contribute, computed once for a batch. The values are those of the XXH3 specification, for every seed; the
-// tests compare them with the library's.
+// The library that hash/xxh3.hpp uses takes one key and decides on its length anew each time; a decision that the
+// processor guesses wrong costs more than the hash. An integer key is always 8 bytes and needs no decision: `integer`
+// is the whole function, inlined. For the vector code (hash/vector/xxh3_avx2.hpp) a value of this class holds what the
+// seed and the secret contribute, computed once for a batch. The values are those of the XXH3 specification, for every
+// seed; the tests compare them with the library's.
 #pragma once
 
 #include <array>
@@ -34,7 +34,7 @@ struct xxh3_short {
     }
   }
 
-  // Eight bytes, given as the integer that they are in little-endian order.
+  // Eight bytes, as the integer that they are in little-endian order.
   static constexpr std::uint64_t integer(std::uint64_t key, std::uint64_t seed) noexcept {
     return of_8((key << 32U | key >> 32U) ^ flip_of_8(seed));
   }

@@ -2,7 +2,7 @@
 //
 // A mapped file verifies a chunk when it is first touched, so a chunk is a page: what is checked is what is read
 // anyway. The checksum is XXH3-64 seeded with the chunk's index; two chunks that changed places are noticed like a
-// changed bit. The table lies behind the payload, one little-endian u64 a chunk, on an 8-byte boundary; the bytes
+// changed bit. The table is after the payload, one little-endian u64 a chunk, on an 8-byte boundary; the bytes
 // between are zero.
 #pragma once
 

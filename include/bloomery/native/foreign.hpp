@@ -1,6 +1,6 @@
-// native/foreign.hpp: says what a file is that is not a filter, in words that are safe to print.
+// native/foreign.hpp: describes a file that is not a filter, in words that are safe to print.
 //
-// Whoever gives a wrong file should see at once which wrong file it is: its first bytes, with everything unprintable
+// Whoever provides a wrong file should see at once which wrong file it is: its first bytes, with everything unprintable
 // escaped, and a guess when the bytes are well known.
 #pragma once
 

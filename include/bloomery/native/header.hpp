@@ -1,18 +1,19 @@
-// native/header.hpp: the first bytes of a native file, version 1. docs/file-format.md is the same, for readers of bytes.
+// native/header.hpp: the first bytes of a native file, version 1. docs/file-format.md is the same, for readers of
+// bytes.
 //
 //      0   8  magic 89 42 4c 4d 59 0d 0a 1a          64   8  payload bytes, unpacked
-//      8   2  version, 1                             72   8  stored bytes, as they lie in the file
+//      8   2  version, 1                             72   8  stored bytes, as they are in the file
 //     10   2  flags: bit 0, the key count is exact   80   4  compression: 0 none, 1 zstd, 2 gzip
 //     12   4  kind id                                84   4  log2 of the chunk size, 12
 //     16   4  hash id                                88  64  eight numbers of the kind
-//     20   4  digest bits, 64 or 128                152  16  shard (4), of how many (4; 0: no shard), stamp of the set (8)
+//     20   4  digest bits, 64 or 128                152  16  shard (4), of how many (4; 0: no shard), set stamp (8)
 //     24   8  seed                                  168   .  zeros
 //     32   8  key id, 0 when not keyed             H-8   8  XXH3-64 of the H-8 bytes before
 //     40   8  capacity in keys                       H   .  the stored payload, zeros to a multiple of 8,
 //     48   8  keys                                          then one checksum a chunk (native/chunks.hpp)
 //     56   8  promised false-positive rate (f64)
 //
-// H is 256 for stored payloads below 64 KiB, else 4096: a mapped payload lies on a cache line, a large one on a page.
+// H is 256 for stored payloads below 64 KiB, else 4096: a mapped payload starts on a cache line, a large one on a page.
 // H and the size of the whole file follow from `stored bytes`; nothing is stored twice. Integers are little-endian.
 //
 // `decode_header` checks everything that can be checked without the payload, and allocates nothing. What the kind's
@@ -61,7 +62,7 @@ struct file_header {
   std::uint64_t stored_bytes = 0;
   std::uint32_t codec = codec_none;
   std::uint16_t version = file_version;
-  bool text = false;  // the file was in text form; not part of the bytes
+  bool text = false;  // the file was in text encoding; not part of the bytes
   shard_place shard{};
 
   [[nodiscard]] std::uint64_t payload_offset() const noexcept {
@@ -77,7 +78,7 @@ struct file_header {
   static constexpr std::uint64_t max_stored_bytes = std::uint64_t{1} << 62U;
 };
 
-// What a header may say, on the way out as on the way in: a file that could not be read is never written.
+// What a header may state, on the way out as on the way in: a file that could not be read is never written.
 BLOOMERY_API result<void> check_header(const file_header& header) noexcept;
 
 // Writes payload_offset() bytes to the front of `out`; how many is the result.
@@ -91,7 +92,7 @@ inline constexpr std::uint64_t header_fields_bytes = 168;
 
 namespace detail {
 
-// All that can be said before the size of the file is known; decode_header below compares that, too.
+// All that can be checked before the size of the file is known; decode_header below compares that, too.
 BLOOMERY_API result<file_header> decode_header_area(std::span<const std::byte> first,
                                                     std::uint64_t file_bytes) noexcept;
 

@@ -6,8 +6,8 @@
 //     bool maybe = stored->filter.may_contain(hash->digest("alice", 5));
 //
 // What comes back is valid for every later call: header, sizes, every chunk and the kind's own rules are checked before
-// it is handed out, and no memory is asked for before the sizes have been checked against the real size of the file.
-// The text form and packed files are recognised. posix/load.hpp reads files.
+// it is returned, and no memory is allocated before the sizes have been checked against the real size of the file.
+// The text encoding and packed files are recognised. posix/load.hpp reads files.
 #pragma once
 
 #include <bloomery/core/buffer.hpp>

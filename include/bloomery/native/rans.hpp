@@ -1,29 +1,32 @@
 // native/rans.hpp: the codec `rans`: an entropy coder for what has no pattern, such as the bits of a Bloom filter.
 //
-// What it is    Bytes are coded one by one, each in as many bits as its frequency in the payload deserves. The bits of a Bloom
-//               filter are independent of each other, so this is all that can be saved: m bits of which a share q is set hold
-//               m * H(q) bits of information, and this coder takes less than 0.2 % more. zstd and gzip look for repetitions,
-//               find hardly any, and spend whole bits on a byte. Counters, too, are small numbers more often than large ones.
-// Use it when   a filter is sent or kept away, and asked from memory. It is part of the core and links nothing.
-// Use instead   zstd for filters of kinds that repeat themselves. Cells full of random bits (cuckoo, fuse, ribbon, a `blocked`
-//               filter near its capacity) do not get smaller at all.
+// What it is    Bytes are coded one by one, each in as many bits as its frequency in the payload deserves. The bits of
+//               a Bloom filter are independent of each other, so this is all that can be saved: m bits of which a share
+//               q is set hold m * H(q) bits of information, and this coder takes less than 0.2 % more. zstd and gzip
+//               look for repetitions, find hardly any, and spend whole bits on a byte. Counters, too, are small numbers
+//               more often than large ones.
+// Use it when   a filter is sent or kept away, and queried from memory. It is part of the core and links nothing.
+// Use instead   zstd for filters of kinds that repeat themselves. Cells full of random bits (cuckoo, fuse, ribbon, a
+//               `blocked` filter near its capacity) do not get smaller at all.
 //
-// How           range asymmetric numeral systems (Duda, arXiv 1311.2540): a number x of 64 bits stands for all that was coded;
-//               a byte of frequency f in 65536 makes it about 65536 / f times as large. Two numbers take turns, so that a
-//               processor works on both at once. Coding goes from the last byte to the first, unpacking the other way.
+// How           range asymmetric numeral systems (Duda, arXiv 1311.2540): a number x of 64 bits stands for all that was
+//               coded; a byte of frequency f in 65536 makes it about 65536 / f times as large. Two numbers take turns,
+//               so that a processor works on both at once. Coding goes from the last byte to the first, unpacking the
+//               other way.
 //
 // Layout        little-endian
-//     0   1  form
+//     0   1  encoding
 //            0  the payload as it is
-//            1  frequencies by set bits: 16 bytes, for 1 to 8 set bits the frequency of one byte that has so many; what is
-//               left of 65536 is that of the byte 0
-//            2  frequencies by byte: 32 bytes, bit i says whether byte i has one; 2 bytes for each that has; sum 65536
+//            1  frequencies by set bits: 16 bytes, for 1 to 8 set bits the frequency of one byte that has so many; what
+//               is left of 65536 is that of the byte 0
+//            2  frequencies by byte: 32 bytes, bit i states whether byte i has one; 2 bytes for each that has; sum
+//               65536
 //     then   8  x of the bytes 0, 2, 4, ...
 //            8  x of the bytes 1, 3, 5, ...
 //            4  words, in the order in which they are needed
 //
-// No frequency is above 65472, so that every stored byte stands for less than 5676 of the payload: a file of a few bytes
-// cannot ask for gigabytes. Unpacking uses every word, and ends with both numbers where coding began.
+// No frequency is above 65472, so that every stored byte stands for less than 5676 of the payload: a file of a few
+// bytes cannot request gigabytes. Unpacking uses every word, and ends with both numbers where coding began.
 #pragma once
 
 #include <array>
@@ -59,7 +62,7 @@ inline failure damaged(std::string_view what) noexcept { return fail(errc::codec
 BLOOMERY_API std::uint32_t share(std::uint64_t count, std::uint64_t of, std::uint64_t bytes,
                                  std::uint32_t among) noexcept;
 
-// The coded bytes, at the end of `to`; empty when there is no room for them.
+// The coded bytes, at the end of `to`; empty when there is no space for them.
 BLOOMERY_API std::span<std::byte> encode(std::span<const std::byte> from, const frequencies& of,
                                          std::span<std::byte> to) noexcept;
 

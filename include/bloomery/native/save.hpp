@@ -24,7 +24,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 struct save_options {
   std::uint32_t codec = codec_none;
   bool replace = false;  // an existing file; else it is refused
-  bool text = false;     // the text form
+  bool text = false;     // the text encoding
   int level = 0;         // of the compression; 0: its default
   const memory_hooks* memory = nullptr;
   shard_place shard{};  // of a set: see posix/shard_set.hpp, which writes them all

@@ -1,4 +1,5 @@
-// native/shard.hpp: one filter in several parts: which part a digest belongs to, and what a part's file says of itself.
+// native/shard.hpp: one filter in several shards: which shard a digest belongs to, and what a shard's file states of
+// itself.
 //
 //     unsigned at = bloomery::shard_of(digest, 16);               // 0 to 15
 //     auto params = bloomery::shard_params({.keys = 1'000'000, .fpr = 0.01}, 16);   // what each of the 16 is made from
@@ -6,11 +7,11 @@
 // The shard is taken from the high bits of a mix of the digest. Kinds use the digest itself, high bits and low ones, so
 // within a shard every bit that they look at is as random as before: a shard is an ordinary filter of its keys.
 //
-// Room          keys fall into shards at random, so some get more than their part. Each shard is made for so many that the
-//               chance that any of them is asked for more is below one in a million (Bernstein's inequality for the
-//               binomial): 4 shards of a million keys have 0.6 % more room, 16 of a thousand 20 %.
-// Set           the files of one saving bear one stamp, made from the content of all of them: a file of another set, or of
-//               another day, has another stamp, and the same content has the same.
+// Space         keys fall into shards at random, so some get more than their share. Each shard is made for so many
+//               that the chance that any of them gets more is below one in a million (Bernstein's inequality for the
+//               binomial): 4 shards of a million keys have 0.6 % more space, 16 of a thousand 20 %.
+// Set           the files of one save have one stamp, made from the content of all of them: a file of another set, or
+//               of another day, has another stamp, and the same content has the same.
 #pragma once
 
 #include <array>
@@ -28,7 +29,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 inline constexpr unsigned max_shards = 4096;
 
-// What a file says of its place in a set; a count of 0: it is no shard, but the whole filter.
+// What a file states of its place in a set; a count of 0: it is no shard, but the whole filter.
 struct shard_place {
   std::uint32_t index = 0;
   std::uint32_t count = 0;
@@ -54,7 +55,7 @@ struct shard_label {
 
 BLOOMERY_API result<void> check_shards(std::uint64_t count) noexcept;
 
-// Keys that one of so many shards is made for when all together hold `keys`.
+// Keys that one of this many shards is made for when all together hold `keys`.
 BLOOMERY_API std::uint64_t shard_keys(std::uint64_t keys, unsigned count) noexcept;
 
 BLOOMERY_API filter_params shard_params(const filter_params& all, unsigned count) noexcept;
@@ -98,7 +99,7 @@ class shard_sorter {
 
 namespace detail {
 
-// Where the digests of each shard lie in a list that is in the order of shards.
+// Where the digests of each shard are in a list that is in the order of shards.
 template <class Digest>
 struct dealt_digests {
   std::array<std::size_t, std::size_t{max_shards} + 1> ends{};  // of the shard before

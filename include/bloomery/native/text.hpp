@@ -6,7 +6,7 @@
 //     -----END BLOOMERY FILTER-----
 //
 // Base64 (RFC 4648, with padding) in lines of 76. Reading allows what copying does to text: CRLF, other line lengths,
-// indents, blank lines, white space before and after. Nothing else: a character that is not base64, bits behind the
+// indents, blank lines, white space before and after. Nothing else: a character that is not base64, bits after the
 // end that are not zero and text around the block are errors, and what remains is caught by the file's own checksums.
 #pragma once
 
@@ -51,7 +51,7 @@ struct text_block {
   std::uint64_t decoded_bytes = 0;
 };
 
-// Whether these bytes begin as the text form does.
+// Whether these bytes begin as the text encoding does.
 BLOOMERY_API bool is_text_form(std::span<const std::byte> bytes) noexcept;
 
 // Finds the block and checks its frame, alphabet and padding. Allocates nothing.
@@ -60,7 +60,7 @@ BLOOMERY_API result<text_block> find_text(std::span<const std::byte> bytes) noex
 // Decodes the first out.size() bytes of the block, or all of it when `out` has block.decoded_bytes.
 BLOOMERY_API result<void> decode_text(const text_block& block, std::span<std::byte> out) noexcept;
 
-// Turns the bytes written to it into the text form, on their way to another sink. `finish` writes the rest.
+// Turns the bytes written to it into the text encoding, on their way to another sink. `finish` writes the rest.
 class text_writer {
  public:
   explicit text_writer(byte_sink to) noexcept : to_(to) {}

@@ -56,7 +56,7 @@ class input_file {
     return {};
   }
 
-  // How many bytes of `out` the stream filled: fewer than asked only at its end.
+  // How many bytes of `out` the stream filled: fewer than requested only at its end.
   [[nodiscard]] result<std::size_t> read_stream(std::span<std::byte> out) const noexcept {
     std::size_t filled = 0;
     while (filled < out.size()) {
@@ -87,8 +87,8 @@ struct file_bytes {
 
 namespace detail {
 
-// Reads to the end of the stream. `limit_of(first bytes)` is asked once how many bytes there should be, or fails:
-// reading stops after one more.
+// Reads to the end of the stream. `limit_of(first bytes)` is called once and returns how many bytes there should be, or
+// fails: reading stops after one more.
 template <class Limit>
 result<file_bytes> read_stream(const input_file& file, const memory_hooks* memory, std::uint64_t max_bytes,
                                Limit&& limit_of) noexcept {
@@ -96,7 +96,7 @@ result<file_bytes> read_stream(const input_file& file, const memory_hooks* memor
   std::uint64_t limit = max_bytes;
   std::size_t room = 65536;
   while (true) {
-    // One byte beyond the limit tells a stream that ends there from one that goes on.
+    // One byte above the limit distinguishes a stream that ends there from one that continues.
     if (limit != no_limit && room > limit) room = static_cast<std::size_t>(limit) + 1;
     auto larger = aligned_buffer::make(room, "reading the filter", memory);
     if (!larger) return fail(larger.error());

@@ -5,8 +5,8 @@
 //     auto hash = bloomery::hasher::make(stored->hash);
 //     bool maybe = stored->filter.may_contain(hash->digest("alice", 5));
 //
-// Everything is checked as native/load.hpp says. `path` may be a pipe or a device; such input is read into memory first.
-// `read_header` returns what a file holds without reading the rest of it.
+// Everything is checked as native/load.hpp describes. `path` may be a pipe or a device; such input is read into memory
+// first. `read_header` returns what a file holds without reading the rest of it.
 #pragma once
 
 #include <bloomery/native/load.hpp>
@@ -18,13 +18,13 @@ namespace detail {
 BLOOMERY_API result<stored_payload> load_file(const char* path, const kind_loader& kind,
                                               const load_options& options) noexcept;
 // As read_file, for what should be a filter: other streams are refused by their first bytes, and none is read further
-// than its header says, however long it goes on.
+// than its header states, however long it goes on.
 BLOOMERY_API result<file_bytes> read_filter(const input_file& file, const memory_hooks* memory,
                                             std::uint64_t max_bytes) noexcept;
 }  // namespace detail
 
-// The bytes of a filter's file, read once, for input that cannot be read again (a pipe): ask read_header_bytes which
-// kind they hold, then load_bytes.
+// The bytes of a filter's file, read once, for input that cannot be read again (a pipe): call read_header_bytes for
+// the kind, then load_bytes.
 BLOOMERY_API result<file_bytes> read_filter(const char* path, const memory_hooks* memory = nullptr,
                                             std::uint64_t max_bytes = no_limit) noexcept;
 

@@ -1,4 +1,4 @@
-// posix/mapped.hpp: asks a filter in its file, without loading it.
+// posix/mapped.hpp: queries a filter in its file, without loading it.
 //
 //     auto filter = bloomery::mapped<bloomery::blocked>::open("users.bloom");
 //     if (!filter) return fail(filter.error());
@@ -10,8 +10,9 @@
 // then on, as from the moment when every chunk has been touched, a look-up costs what it does in memory.
 //
 // Threads         any number at once. Two that touch a chunk at the same time may both check it.
-// Limits          regular files that are neither packed nor in text form: others are refused with errc::unsupported. Do
-//                 not cut or overwrite a mapped file in place (posix/mapping.hpp); `save` replaces it safely.
+// Limits          regular files that are neither packed nor in text encoding: others are refused with
+//                 errc::unsupported. Do not cut or overwrite a mapped file in place (posix/mapping.hpp); `save`
+//                 replaces it safely.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +35,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
-// Which chunks of a mapped file have been found whole: one bit each, behind a count of them. Set by any thread.
+// Which chunks of a mapped file have been found whole: one bit each, after a count of them. Set by any thread.
 class verified_chunks {
  public:
   static result<verified_chunks> make(std::uint64_t chunks, const memory_hooks* memory) noexcept {
@@ -112,7 +113,7 @@ class mapped {
   // The same, but that a trusted file is taken as it is.
   [[nodiscard]] result<void> verify_unless_trusted() const noexcept { return trust_ ? result<void>{} : verify_all(); }
 
-  // The filter as it lies in the file, for everything but look-ups (fill, describe, clone). Its bytes are not checked
+  // The filter as it is in the file, for everything but look-ups (fill, describe, clone). Its bytes are not checked
   // unless verify_all has succeeded. It must not outlive the mapping.
   [[nodiscard]] const K& unchecked() const noexcept { return filter_; }
   [[nodiscard]] const file_header& header() const noexcept { return header_; }

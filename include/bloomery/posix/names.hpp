@@ -1,5 +1,5 @@
-// posix/names.hpp: names of files: paths without memory of their own, temporary names, renames, and folders synced after
-// them. For posix/output.hpp.
+// posix/names.hpp: names of files: paths without memory of their own, temporary names, renames, and folders synced
+// after them. For posix/output.hpp.
 #pragma once
 
 #include <array>

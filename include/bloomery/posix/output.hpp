@@ -67,8 +67,8 @@ class BLOOMERY_API output_file {
   // In place of commit, for files that belong together; after stage, with nothing between that can fail but the system.
   // The new file gets its name, and the old one is kept under a hidden name.
   result<void> switch_in() noexcept;
-  // Undoes it, wherever it stopped: the old file is back, or there is none again. False: the system refused, and the old
-  // file has a hidden name. Async-signal-safe.
+  // Undoes it, wherever it stopped: the old file is back, or there is none again. False: the system refused, and the
+  // old file has a hidden name. Async-signal-safe.
   bool switch_back() noexcept;
   // The old file is not needed any more. Async-signal-safe.
   void drop_old() noexcept;

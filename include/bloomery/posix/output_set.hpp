@@ -1,15 +1,15 @@
 // posix/output_set.hpp: several files that are replaced together: all of them, or none.
 //
 //     output_set set;
-//     if (auto room = set.reserve(count, memory); !room) return room;
+//     if (auto space = set.reserve(count, memory); !space) return space;
 //     ... for each: output_file::open, write, stage ...
 //     set.add(std::move(*file));
 //     unsigned where = 0;
 //     if (auto done = set.commit(where); !done) ...     // of the file `where`
 //
-// All bytes are on the disk before the first name changes. Then every new file changes names with the old one, which stays
-// under the hidden name of the temporary file until all have changed and the folder is synced. When the system refuses
-// midway, or a signal ends the program, the old files get their names back.
+// All bytes are on the disk before the first name changes. Then every new file changes names with the old one, which
+// stays under the hidden name of the temporary file until all have changed and the folder is synced. When the system
+// refuses midway, or a signal ends the program, the old files get their names back.
 //
 // A crash between two changes leaves a mixed set. Nothing is lost then: whatever has not its name has a hidden one
 // (.bloomery-*.tmp; .bloomery-*.old where a file system cannot exchange names), old files and new.
@@ -33,7 +33,7 @@ class output_set : private detail::pending_set {
     if (room) enlist();
     return room;
   }
-  // A staged file; there must be room. A signal handler finds it here from now on.
+  // A staged file; there must be space. A signal handler finds it here from now on.
   void add(output_file file) noexcept {
     files_.push(std::move(file));
     if (place_ != nullptr) files_.back().release_slot();

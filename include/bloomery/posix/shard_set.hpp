@@ -1,14 +1,14 @@
 // posix/shard_set.hpp: the files of a filter in shards: FILE.00-of-04 to FILE.03-of-04, each a native file of its own.
 //
-// Writing: every file is written, synced and closed under a hidden name first; only when all of them are whole do they get
-// their names, one by one (posix/output_set.hpp). If that fails midway, or a signal ends the program, the old files get
-// their names back; if a power failure falls between two names, the stamp of the set tells the old files from the new,
-// and reading refuses. Old and new files are all there then, some of them under hidden names.
+// Writing: every file is written, synced and closed under a hidden name first; only when all of them are whole do they
+// get their names, one by one (posix/output_set.hpp). If that fails midway, or a signal ends the program, the old files
+// get their names back; if a power failure falls between two names, the stamp of the set distinguishes the old files
+// from the new, and reading refuses. Old and new files are all there then, some of them under hidden names.
 //
-// Reading: each file must be the shard that its name says, of as many, and of the same set as the first.
+// Reading: each file must be the shard that its name states, of as many, and of the same set as the first.
 //
-// An error in one shard is errc::bad_shard; its text begins with the shard ("02-of-04 is cut short...") and number[0] is the
-// shard's number.
+// An error in one shard is errc::bad_shard; its text begins with the shard ("02-of-04 is cut short...") and number[0]
+// is the shard's number.
 #pragma once
 
 #include <dirent.h>

@@ -1,4 +1,4 @@
-// posix/system.hpp: what the file room needs of the system: descriptors that close themselves, and errno as an error.
+// posix/system.hpp: what the file layer needs of the system: descriptors that close themselves, and errno as an error.
 //
 // No error of the library names a file: the caller knows the name and puts it in front.
 #pragma once
@@ -20,7 +20,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI::detail {
 
-// strerror_r comes in two forms; these tell them apart by what they return.
+// strerror_r has two signatures; these distinguish them by the return type.
 inline const char* error_words(int /*status*/, const char* buffer) noexcept { return buffer; }
 inline const char* error_words(const char* words, const char* /*buffer*/) noexcept { return words; }
 

@@ -4,11 +4,11 @@
 // and how it rounds m. `solve` finds what is missing. All sizes are 64-bit; all formulas hold beyond 2^32 bits.
 //
 //     auto plan = bloomery::bloom::plan({.keys = 1'000'000, .fpr = 0.01});   // -> bits, hashes, memory
-//     auto rate = bloomery::bloom::plan({.keys = 1'000'000, .memory_bytes = 1 << 20});   // -> fpr, hashes
-//     auto room = bloomery::bloom::plan({.fpr = 0.01, .memory_bytes = 1 << 20});   // -> keys
+//     auto best = bloomery::bloom::plan({.keys = 1'000'000, .memory_bytes = 1 << 20});   // -> fpr, hashes
+//     auto most = bloomery::bloom::plan({.fpr = 0.01, .memory_bytes = 1 << 20});   // -> keys
 //
 // Give `keys` with one of {fpr, bits, bits_per_key, memory_bytes}, or `fpr` with `bits` or `memory_bytes`; `hashes` may
-// be added to each. Anything else is an error that says what is missing or what contradicts.
+// be added to each. Anything else is an error that states what is missing or what contradicts.
 #pragma once
 
 #include <bloomery/core/result.hpp>
@@ -28,19 +28,19 @@ struct size_request {
   std::optional<unsigned> hashes{};
   std::optional<double> bits_per_key{};
   std::optional<std::uint64_t> memory_bytes{};
-  std::optional<std::uint64_t> excluded_keys{};  // kinds that exclude keys; nothing to others
+  std::optional<std::uint64_t> excluded_keys{};  // kinds that exclude keys; ignored by others
 };
 
 struct size_plan {
   std::uint64_t keys = 0;   // capacity: the number of keys at which `fpr` is reached
-  double fpr = 0;           // expected with `keys` keys; above the one asked for only in other products' layouts
+  double fpr = 0;           // expected with `keys` keys; above the target only in other products' layouts
   std::uint64_t bits = 0;   // of the bit array, without the file's header
   unsigned hashes = 0;      // bits that a key sets; 0 where the idea does not apply
   double bits_per_key = 0;  // bits / keys
   std::uint64_t memory_bytes = 0;
   unsigned digest_bits = 64;        // 64, or 128 where n and p need more than 64 hash bits
-  unsigned lines = 0;               // cache lines that a look-up touches, where the layout decides; 0: as the kind says
-  std::uint64_t grows_to_keys = 0;  // kinds that grow: the number of keys up to which the rate asked for is kept
+  unsigned lines = 0;               // cache lines that a look-up touches, where the layout decides; 0: see the kind
+  std::uint64_t grows_to_keys = 0;  // kinds that grow: the number of keys up to which the target FPR is kept
 };
 
 inline constexpr std::uint64_t max_keys = std::uint64_t{1} << 56U;
@@ -188,7 +188,7 @@ result<size_plan> solve(const Model& model, const size_request& request) noexcep
 }
 
 // FPR of a classic Bloom filter: the mean of (set bits / m)^k over the distribution of set bits, to second order. The
-// first-order form (1 - e^(-kn/m))^k is low for small m (by 7 % at 10 keys).
+// first-order formula (1 - e^(-kn/m))^k is low for small m (by 7 % at 10 keys).
 BLOOMERY_API double classic_fpr(std::uint64_t keys, std::uint64_t bits, unsigned hashes) noexcept;
 
 // Keys that are all known: some are to be matched, the others are not.
@@ -197,13 +197,13 @@ struct universe {
   std::uint64_t excluded = 0;
 };
 
-// log2 of the number of ways to choose the included keys (to Stirling's second term): nothing that is exact about all of
-// them can do with fewer bits on average.
+// log2 of the number of ways to choose the included keys (to Stirling's second term): nothing that is exact about all
+// of them can do with fewer bits on average.
 BLOOMERY_API double least_exact_bits(const universe& keys) noexcept;
 
-// What a cascade of Bloom filters takes for the same (Larisch et al., "CRLite", 2017): a filter of the included keys, one
-// of the excluded keys that it lets through, one of the included keys that this one lets through, and so on; the first
-// with the best rate, the others with 1/2. Built the other way round where that is smaller.
+// What a cascade of Bloom filters takes for the same (Larisch et al., "CRLite", 2017): a filter of the included keys,
+// one of the excluded keys that it lets through, one of the included keys that this one lets through, and so on; the
+// first with the best FPR, the others with 1/2. Built the other way round where that is smaller.
 BLOOMERY_API double bloom_cascade_bits(const universe& keys) noexcept;
 
 // Bits of information in a bit that is set with this probability.
@@ -212,14 +212,14 @@ BLOOMERY_API double entropy(double share) noexcept;
 // What a classic filter in a plan takes in its file, if its bits are packed as tightly as can be; for each key.
 BLOOMERY_API double packed_bits_per_key(const size_plan& plan) noexcept;
 
-// The number of hash functions for a classic Bloom filter whose file will be packed (native/codec.hpp): the smallest with
-// which it takes at most `most_memory` times the bits of the usual one.
+// The number of hash functions for a classic Bloom filter whose file will be packed (native/codec.hpp): the smallest
+// with which it takes at most `most_memory` times the bits of the usual one.
 //
 //     auto seen = filter<bloom>::make({.keys = 1'000'000, .fpr = 0.01, .hashes = sizing::packed_hashes(0.01)});
 //     seen->save("seen.bloom", {.codec = codec_rans});       // 8.96 bits a key in the file, instead of 9.63
 //
-// The usual filter is half full: its bits hold nothing that could be packed. With fewer hash functions the same rate takes
-// a larger and emptier array, which holds less information (M. Mitzenmacher, "Compressed Bloom filters", IEEE/ACM
+// The usual filter is half full: its bits hold nothing that could be packed. With fewer hash functions the same FPR
+// takes a larger and emptier array, which holds less information (M. Mitzenmacher, "Compressed Bloom filters", IEEE/ACM
 // Transactions on Networking 10(5), 2002). At twice the memory a tenth of the bits is set; beyond that the file
 // gets smaller slowly, and zstd and gzip, which spend at least one bit on a byte, gain no more.
 BLOOMERY_API unsigned packed_hashes(double fpr, double most_memory = 2.0) noexcept;

@@ -1,8 +1,9 @@
-// wrappers/adaptive.hpp: a filter of any kind that watches its own false-positive rate and learns from its false positives.
+// wrappers/adaptive.hpp: a filter of any kind that watches its own false-positive rate and learns from its false
+// positives.
 //
 //     auto seen = bloomery::adaptive<bloomery::blocked>::make({.keys = 1'000'000, .fpr = 0.01});
 //     if (!seen) return 2;
-//     auto all_keys = [&](auto& sink) -> bloomery::result<void> {    // must live as long as the filter asks it
+//     auto all_keys = [&](auto& sink) -> bloomery::result<void> {    // must live as long as the filter calls it
 //       for (const auto& row : table) sink(row.name);
 //       return {};                                                   // or the error that ended it: nothing changes
 //     };
@@ -10,49 +11,52 @@
 //     seen->insert("alice");
 //     bool maybe = seen->may_contain("bob");
 //     if (maybe && !table.has("bob")) seen->report_false_positive("bob");   // "bob" answers no from now on
-//     bool sure = seen->may_contain_confirmed("carol", [&](const auto& key) { return table.has(key); });   // the same in one
+//     bool sure = seen->may_contain_confirmed("carol", [&](const auto& key) { return table.has(key); });   // both
 //
-// What it is    filters of one kind, most often one, and a list of the keys that were reported. A key that is inserted is
-//               taken from the list. Keys are a set: what may be there is not inserted again, so that copies take no room.
-// Use it when   the number of keys is a guess and the keys can be had again from where they are stored; or the same absent
-//               keys are asked for again and again; or an opponent repeats the false positives that he found.
+// What it is    filters of one kind, most often one, and a list of the keys that were reported. A key that is inserted
+//               is taken from the list. Keys are a set: what may be there is not inserted again, so that copies take no
+//               space.
+// Use it when   the number of keys is a guess and the keys can be had again from where they are stored; or the same
+//               absent keys are looked up again and again; or an opponent repeats the false positives that it found.
 // Use instead   `growing` when only the number of keys is unknown: it grows without a pause and without a source.
 //
-// Checks        after every `check_every` adds (10,000), and after every eighth of its capacity where that is fewer. A check
-//               compares two rates with twice the target, the rate that it was made with:
-//               by fill     fpr_now(). Read when it holds more keys than it was made for, and then once for each 64th more of
-//                           them, because reading costs as much as the filter is large.
-//               by reports  the false positives among the absent keys that were asked for with a confirmation since it was
-//                           last rebuilt, when their true rate is above with a confidence of 99.9 %.
+// Checks        after every `check_every` adds (10,000), and after every eighth of its capacity where that is fewer. A
+//               check compares two FPRs with twice the target, the FPR that it was made with:
+//               by fill     fpr_now(). Read when it holds more keys than it was made for, and then once for each 64th
+//                           more of them, because reading costs as much as the filter is large.
+//               by reports  the false positives among the absent keys that were looked up with a confirmation since it
+//                           was last rebuilt, when their true FPR is above with a confidence of 99.9 %.
 //               check() does it at once and reads the fill in any case.
-// With a source above twice the target it rebuilds itself from the source for 1.5 times the keys that it holds (and again
-//               for more, if the source has more), and keeps the target then. Between two checks the rate may pass twice
-//               the target. Above by reports alone: for 1.5 times its capacity, up to four times its keys. Kinds with an end
-//               are rebuilt when they are full.
-// Without one   a filter that holds what it was made for is closed, and one for 1.5 times the keys so far is put before it, of
-//               at most 32. The i-th after the first has the rate 0.55 target / i^2: together they stay below twice the
-//               target, whatever is inserted, and need not be checked for that. Only where memory was refused may
-//               they pass it. No closed filter gets better: above by reports alone is an error.
-// Errors        memory that is refused, or a source that fails, leaves it as it was. check() and rebuild() return the error; of
-//               what an insert began last_error() tells, and it is tried again after as many adds as lie between two
-//               checks. The key itself is in: only kinds with an end say `full` when they can get no room.
+// With a source above twice the target it rebuilds itself from the source for 1.5 times the keys that it holds (and
+//               again for more, if the source has more), and keeps the target then. Between two checks the FPR may pass
+//               twice the target. Above by reports alone: for 1.5 times its capacity, up to four times its keys.
+//               Fixed-capacity kinds are rebuilt when they are full.
+// Without one   a filter that holds what it was made for is closed, and one for 1.5 times the keys so far is added
+//               before it, of at most 32. The i-th after the first has the FPR 0.55 target / i^2: together they stay
+//               below twice the target, whatever is inserted, and need not be checked for that. Only where memory was
+//               refused may they pass it. No closed filter gets better: above by reports alone is an error.
+// Errors        memory that is refused, or a source that fails, leaves it as it was. check() and rebuild() return the
+//               error; that of what an insert began is in last_error(), and it is tried again after as many adds as are
+//               between two checks. The key itself is in: only fixed-capacity kinds return `full` when they can get no
+//               space.
 //
-// Source        gives every key that is to be found, as it was inserted, in any order, as often as it likes; the keys of the
-//               call that goes on need not be among them. Keys that it no longer has are gone after a rebuild. It must not
-//               call the filter, and neither it nor a confirmation may throw.
-// Reports       a reported key answers no until it, or one with its digest, is inserted. The list holds keys, not digests: a
-//               key that is there is found though another with its digest was reported, with any hash. Report only what is
-//               surely absent; a present key that is reported answers no, until it is inserted again or a rebuild meets it.
-//               With may_contain_confirmed that cannot happen: the callback decides, and is asked for every "maybe"; it
-//               says true where it does not know. Not remembered, and still "maybe": keys of more than 4096 bytes, and tuples
-//               of which a part was folded into a digest (hash/key.hpp).
-// Memory        that of the filters, and for the list nothing before the first report and then report_bytes (8 MiB), which hold
-//               196,608 keys of up to 20 bytes, 100,000 of up to 44 (core/recent_keys.hpp). Then the oldest is dropped, and
-//               answers "maybe" again. A rebuild has both filters in memory while it goes on.
-// Deletes       no: the filter that seems to hold a key may not be the one that does. Delete from the source and rebuild().
+// Source        passes every key that is to be found, as it was inserted, in any order, any number of times; the keys
+//               of the running call need not be among them. Keys that it no longer has are gone after a rebuild.
+//               It must not call the filter, and neither it nor a confirmation may throw.
+// Reports       a reported key answers no until it, or one with its digest, is inserted. The list holds keys, not
+//               digests: a key that is there is found though another with its digest was reported, with any hash.
+//               Report only what is surely absent; a present key that is reported answers no, until it is inserted
+//               again or a rebuild meets it. With may_contain_confirmed that cannot happen: the callback decides, and
+//               is called for every "maybe"; it returns true where it does not know. Not remembered, and still "maybe":
+//               keys of more than 4096 bytes, and tuples of which a part was folded into a digest (hash/key.hpp).
+// Memory        that of the filters, and for the list nothing before the first report and then report_bytes (8 MiB),
+//               which hold 196,608 keys of up to 20 bytes, 100,000 of up to 44 (core/recent_keys.hpp). Then the oldest
+//               is dropped, and answers "maybe" again. A rebuild has both filters in memory while it runs.
+// Deletes       no: the filter that seems to hold a key may not be the one that does. Delete from the source and
+//               rebuild().
 // Merges        no. Files: save() writes the filter without the list when it is one; over() adapts one that was loaded.
-// Threads       one writer, or any number of readers. may_contain and may_contain_batch read; everything that learns or adds
-//               writes: insert, report_false_positive, may_contain_confirmed, check, rebuild.
+// Threads       one writer, or any number of readers. may_contain and may_contain_batch read; everything that learns or
+//               adds writes: insert, report_false_positive, may_contain_confirmed, check, rebuild.
 #pragma once
 
 #include <bloomery/filter.hpp>
@@ -89,7 +93,7 @@ class adaptive {
     if (self && params.fpr) self->sub_filters_.set_target(*params.fpr);
     return self;
   }
-  // A filter that is there already, such as a loaded one. Its target is the rate that it promises; `params` says with which
+  // A filter that is there already, such as a loaded one. Its target is its promised FPR; `params` states with which
   // layout, mode and memory it grows.
   static result<adaptive> over(filter<K, H> existing, const filter_params& params = {},
                                const adaptive_options& options = {}) noexcept;
@@ -98,7 +102,7 @@ class adaptive {
     return fail(errc::unsupported, "a filter in several sub-filters is not saved: set a source and rebuild it");
   }
 
-  // `source(sink)` returns result<void>. It is asked whenever the filter is rebuilt, and must live until then.
+  // `source(sink)` returns result<void>. It is called whenever the filter is rebuilt, and must live until then.
   template <class F>
   void set_source(F& source) noexcept {
     source_ = sub_filter_chain::source::of(source);
@@ -123,7 +127,8 @@ class adaptive {
   template <class Key>
   void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept;
 
-  // The truth: `confirm(key)` says whether the key is really there, and is asked only where the filter says "maybe".
+  // The truth: `confirm(key)` returns whether the key is really there, and is called only where the filter returns
+  // "maybe".
   template <class Key, class F>
   bool may_contain_confirmed(const Key& key, F&& confirm) noexcept {
     const std::uint64_t digest = digest_of(hash(), key);
@@ -157,7 +162,7 @@ class adaptive {
   [[nodiscard]] double target_fpr() const noexcept { return sub_filters_.target(); }
   // From the fill, without the reported keys.
   [[nodiscard]] double fpr_now() const noexcept { return sub_filters_.fpr_now(); }
-  // Among the absent keys that were asked for with a confirmation since it was last rebuilt; 0 when there were none.
+  // Among the absent keys that were looked up with a confirmation since it was last rebuilt; 0 when there were none.
   [[nodiscard]] double observed_fpr() const noexcept { return reports_.observed_fpr(); }
   [[nodiscard]] std::uint64_t reported_keys() const noexcept { return reports_.list().size(); }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept {
@@ -176,7 +181,7 @@ class adaptive {
 
  private:
   static constexpr std::size_t group = 512;  // a multiple of 64, so that every group starts a word of the mask
-  static constexpr std::size_t ahead = 12;   // digests whose memory is sent for before they are inserted
+  static constexpr std::size_t ahead = 12;   // digests whose memory is prefetched before they are inserted
   using group_digests = std::array<std::uint64_t, group>;
 
   adaptive(const filter_params& params, const adaptive_options& options, const H& hash) noexcept
@@ -243,7 +248,7 @@ class adaptive {
   adaptive_reports<H> reports_;
   adaptive_stats stats_{};
   std::uint64_t since_check_ = 0;
-  std::uint64_t next_reading_ = 0;  // of the fill: at so many keys
+  std::uint64_t next_reading_ = 0;  // of the fill: at this many keys
   std::uint64_t try_again_at_ = 0;  // of the adds
   std::optional<error> last_error_{};
 };
@@ -305,7 +310,7 @@ result<adaptation> adaptive<K, H>::check_with(std::span<const Key> so_far, bool 
 template <dynamic_kind K, hash_function H>
 template <class Key>
 insert_result adaptive<K, H>::put(const Key& key, std::uint64_t digest, std::span<const Key> so_far) noexcept {
-  // What another sub-filter may hold is there. The newest tells by itself, unless it is closed.
+  // What another sub-filter may hold is there. The newest detects it by itself, unless it is closed.
   const bool closed = !source_ && sub_filters_.room() == 0;
   if ((closed || sub_filters() > 1) && sub_filters_.contain(key, digest)) return insert_result::present;
   if (closed && may_try()) note(grow());
@@ -368,7 +373,7 @@ guarded_outcome adaptive<K, H>::insert_batch(std::span<const Key> keys) noexcept
   return all;
 }
 
-// ---- asking ----
+// ---- look-ups ----
 
 template <dynamic_kind K, hash_function H>
 template <class Key>

@@ -1,19 +1,21 @@
-// wrappers/any_shards.hpp: a filter in shards whose kind is known at run time: an any_filter over the parts of wrappers/sharded.hpp.
+// wrappers/any_shards.hpp: a filter in shards whose kind is known at run time: an any_filter over the shards of
+// wrappers/sharded.hpp.
 //
 //     auto seen = bloomery::make_shards("cuckoo", {.keys = 1'000'000, .fpr = 0.01}, hash.spec(), {.shards = 16});
 //     seen->insert(digests);                           // dealt out to the shards, which are filled side by side
 //     seen->save("seen.bloom");                        // seen.bloom.00-of-16 to seen.bloom.15-of-16
 //     auto again = bloomery::open_shards("seen.bloom");      // every file memory-mapped where it allows
 //
-// The same shards, files and bytes as sharded<K> has, whatever the number of threads. It does what any_filter does, with
-// these differences: shards() is not 0; save writes a set of files, and save_to, which is for one, refuses; bytes() is
-// empty; describe() is that of the first shard; in shape() and stats(), keys and capacities are sums and shares are means.
+// The same shards, files and bytes as sharded<K> has, whatever the number of threads. It does what any_filter does,
+// with these differences: shards() is not 0; save writes a set of files, and save_to, which is for one, refuses;
+// bytes() is empty; describe() is that of the first shard; in shape() and stats(), keys and capacities are sums and
+// shares are means.
 //
-// An insert into a kind with an end takes every digest whose shard has room. Then it fails with errc::full: number[0]
-// keys are in the filter, and number[1] digests of the batch were taken, which need not be its first.
+// An insert into a fixed-capacity kind takes every digest whose shard has space. Then it fails with errc::full:
+// number[0] keys are in the filter, and number[1] digests of the batch were taken, which need not be its first.
 // A merge takes a filter of as many shards; when one of them refuses, all are as they were.
 //
-// Threads       as any_filter: one that changes it, or any number that ask it.
+// Threads       as any_filter: one that changes it, or any number that query it.
 #pragma once
 
 #include <bloomery/any_filter.hpp>
@@ -25,11 +27,11 @@ struct shard_setup {
   unsigned threads = 0;  // that fill, build and merge them; 0: all processors
 };
 
-// A new, empty filter: each shard is made for its part of the keys and a little more.
+// A new, empty filter: each shard is made for its share of the keys and a little more.
 BLOOMERY_API result<any_filter> make_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                             const shard_setup& setup) noexcept;
-// A filter of all these digests, which are put in another order: see any_filter::build. With a second list for kinds that
-// exclude digests: both are cut, and a shard may have nothing of either.
+// A filter of all these digests, which are put in another order: see any_filter::build. With a second list for kinds
+// that exclude digests: both are sharded, and a shard may have nothing of either.
 BLOOMERY_API result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,
                                              std::span<std::uint64_t> digests, const shard_setup& setup) noexcept;
 BLOOMERY_API result<any_filter> build_shards(std::string_view kind, const filter_params& params, const hash_spec& hash,

@@ -1,4 +1,4 @@
-// wrappers/any_shards_model.hpp: what stands behind any_filter's virtual boundary when it is a filter in shards: several of them.
+// wrappers/any_shards_model.hpp: the implementation of any_filter's virtual boundary for a filter in shards.
 // Included by wrappers/any_shards.hpp; see there.
 #pragma once
 
@@ -16,7 +16,7 @@ namespace detail {
 
 using shard_list = aligned_list<any_filter>;
 
-// What is wrong with a file says which one; what is wrong with the whole filter does not.
+// An error of a file names that file; an error of the whole filter does not.
 inline failure fail_part(unsigned index, std::size_t count, const error& why) noexcept {
   const bool of_a_file = why.code >= errc::io && why.code <= errc::codec_failed;
   return of_a_file ? fail_shard(index, static_cast<unsigned>(count), why) : fail(why);
@@ -87,7 +87,7 @@ struct in_shards final : filter_model {
   }
   inline result<void> clear() noexcept override;
   [[nodiscard]] inline bool equals(const filter_model& other) const noexcept override;
-  // Nobody asks: only filters in as many shards come together here.
+  // Not used: only filters in as many shards come together here.
   [[nodiscard]] const void* kind_object() const noexcept override { return nullptr; }
   [[nodiscard]] result<void> save(const char* path, const hash_spec& /*hash*/,
                                   const save_options& options) const noexcept override {
@@ -157,7 +157,7 @@ inline result<filter_stats> in_shards::stats() const noexcept {
     all.keys.keys += one->keys.keys;
     all.keys.exact = all.keys.exact && one->keys.exact;
     all.estimated_keys += one->estimated_keys;
-    // A key asks one shard, each as likely as the others.
+    // A look-up reads one shard, each as likely as the others.
     all.fill += one->fill / shards();
     all.fpr_now += one->fpr_now / shards();
     all.delivered_fpr += one->delivered_fpr / shards();

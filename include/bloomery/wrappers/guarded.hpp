@@ -1,14 +1,14 @@
-// wrappers/guarded.hpp: one filter of any kind that many threads may write and ask.
+// wrappers/guarded.hpp: one filter of any kind that many threads may write and query.
 //
 //     bloomery::guarded<bloomery::cuckoo> seen(std::move(*filter));
 //     seen.insert(digest);                     // from any thread
 //     bool maybe = seen.may_contain(digest);   // from any thread
 //
 // Kinds that many threads may insert into and that do not erase (`bloom`, `blocked`) take no lock: see rules 2 and 3 of
-// kinds/concurrent.hpp. Others have a lock, shared by those who only ask. Kinds that are built at once are only asked.
+// kinds/concurrent.hpp. Others have a lock, shared by look-ups. Static kinds are only queried.
 //
-// insert, erase, may_contain, count, their batches and keys(): any number of threads. `filter` is for one, while no other
-// writes. It lies on cache lines of its own.
+// insert, erase, may_contain, count, their batches and keys(): any number of threads. `filter` is for one, while no
+// other writes. It is on cache lines of its own.
 #pragma once
 
 #include <algorithm>
@@ -82,7 +82,7 @@ class alignas(cache_line_bytes) guarded {
     if constexpr (lock_free) filter_.add_to_count(inserted_.exchange(0));
   }
 
-  mutable K filter_;  // its count of keys is brought up to date when somebody wants to see it
+  mutable K filter_;  // its count of keys is updated when the count is read
   mutable shared_lock lock_{};
   mutable std::atomic<std::uint64_t> inserted_{0};  // without a lock: what the filter has not counted yet
 };

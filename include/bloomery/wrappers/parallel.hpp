@@ -31,8 +31,8 @@ inline unsigned threads_for(unsigned wish, std::size_t keys) noexcept {
   return useful < most ? (useful == 0 ? 1U : static_cast<unsigned>(useful)) : most;
 }
 
-// The digests of two rounds, the one that is filled in and the one that is sorted: a list from each thread for each part,
-// in the order of the keys.
+// The digests of two rounds, the one that is filled in and the one that is sorted: a list from each thread for each
+// part, in the order of the keys.
 class sorted_digests {
  public:
   static result<sorted_digests> make(unsigned threads) noexcept {
@@ -74,8 +74,8 @@ std::uint64_t last_of_first(const Partition& partition) noexcept {
   return last;
 }
 
-// Asks for lines that will be written: the next thread has read them, and taking a line back costs more than all of the
-// sorting. An instruction that older processors pass over.
+// Prefetches lines that will be written: the next thread has read them, and taking a line back costs more than all of
+// the sorting. An instruction that older processors pass over.
 inline void claim_lines(std::uint64_t* first, unsigned lines) noexcept {
   for (unsigned i = 0; i < lines; ++i) {
 #if defined(__x86_64__)

@@ -1,4 +1,5 @@
-// wrappers/sharded.hpp: one filter in N parts: for many writers at once, and for parts that live on different machines.
+// wrappers/sharded.hpp: one filter in N shards: for many writers at once, and for shards that live on different
+// machines.
 //
 //     auto seen = bloomery::sharded<bloomery::cuckoo>::make({.keys = 1'000'000, .fpr = 0.01}, 16);
 //     if (!seen) return 2;
@@ -7,30 +8,32 @@
 //     seen->save("seen.bloom");                    // seen.bloom.00-of-16 to seen.bloom.15-of-16
 //     auto again = bloomery::sharded<bloomery::cuckoo>::load("seen.bloom");
 //
-// What it is    N filters of one kind, 1 to 4096. A key belongs to one of them, chosen by a mix of its digest that no kind
-//               uses (native/shard.hpp). Each is made for its part of the keys and a little more, so that the whole keeps the
-//               rate that it was made with, and holds the keys that it was made for.
-// Use it when   many threads write into a kind that has one writer (cuckoo, growing, counting, ...), or a filter is larger
-//               than one machine, or parts of it are merged, sent and loaded one by one.
-// Use instead   filter<K>::concurrent() for many writers into one `bloom` or `blocked` filter; wrappers/parallel.hpp for one batch on
-//               all cores.
+// What it is    N filters of one kind, 1 to 4096. A key belongs to one of them, chosen by a mix of its digest that no
+//               kind uses (native/shard.hpp). Each is made for its share of the keys and a little more, so that the
+//               whole keeps the FPR that it was made with, and holds the keys that it was made for.
+// Use it when   many threads write into a kind that has one writer (cuckoo, growing, counting, ...), or a filter is
+//               larger than one machine, or shards of it are merged, sent and loaded one by one.
+// Use instead   filter<K>::concurrent() for many writers into one `bloom` or `blocked` filter; wrappers/parallel.hpp
+//               for one batch on all cores.
 //
 // Threads       insert, erase, may_contain, count, their batches and keys(): any number of threads at once. A key whose
 //               insert has returned is found by every look-up that starts later in that thread, or in one that
 //               synchronises with it. Kinds `bloom` and `blocked` take no lock at all, under rules 2 and 3 of
-//               kinds/concurrent.hpp; others have one lock a shard, shared by look-ups, which a batch takes once for each
-//               shard and 2048 keys. Shards lie on cache lines of their own.
-//               Everything else (make, build, load, save, merge, clear, ==, fill, fpr_now, estimated_keys, shard) is for one
-//               thread, while no other writes.
-// Merge         shard by shard with one of as many shards, made alike; an error leaves all shards as they were. Where the
-//               kind may refuse (promised rate, room, memory), that takes a second copy for the time of the merge.
-// Full          a kind with an end refuses a key when the key's own shard is full. insert says `full`; a batch takes all keys
-//               that fit, and says how many did not.
-// Built at once kinds `fuse` and `ribbon` have `build` instead of make and insert, which cuts the keys first; `cascade` too, and
-//               there it cuts both lists: it is exact about all keys of either, also where a shard gets nothing of one.
-// Files         N native files with one stamp, written so that all appear or none (posix/shard_set.hpp). A shard can be looked
-//               at alone; loading one as if it were the whole filter is refused.
-// Memory        that of the shards and 64 to 512 bytes each. A batch takes 52 KiB of the stack, of 128-bit digests 84 KiB.
+//               kinds/concurrent.hpp; others have one lock a shard, shared by look-ups, which a batch takes once for
+//               each shard and 2048 keys. Shards are on cache lines of their own.
+//               Everything else (make, build, load, save, merge, clear, ==, fill, fpr_now, estimated_keys, shard) is
+//               for one thread, while no other writes.
+// Merge         shard by shard with one of as many shards, made alike; an error leaves all shards as they were. Where
+//               the kind may refuse (promised FPR, space, memory), that takes a second copy for the time of the merge.
+// Full          a fixed-capacity kind refuses a key when the key's own shard is full. insert returns `full`; a batch
+//               takes all keys that fit, and returns how many did not.
+// Static        kinds `fuse` and `ribbon` have `build` instead of make and insert, which shards the keys first;
+//               `cascade` too, and there it shards both lists: it is exact about all keys of either, also where a shard
+//               gets nothing of one.
+// Files         N native files with one stamp, written so that all appear or none (posix/shard_set.hpp). A shard can be
+//               looked at alone; loading one as if it were the whole filter is refused.
+// Memory        that of the shards and 64 to 512 bytes each. A batch takes 52 KiB of the stack, of 128-bit digests 84
+//               KiB.
 #pragma once
 
 #include <algorithm>
@@ -53,7 +56,7 @@ class sharded {
   template <class Key>
   static result<sharded> build(std::span<const Key> keys, const filter_params& params, unsigned shards,
                                const H& hash = {}, unsigned threads = 0) noexcept requires static_kind<K>;
-  // The same for kinds that also take keys that they shall not match.
+  // The same for kinds that also take keys that they must not match.
   template <class Key>
   static result<sharded> build(std::span<const Key> keys, std::span<const Key> excluded, const filter_params& params,
                                unsigned shards, const H& hash = {},
@@ -71,14 +74,14 @@ class sharded {
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
     return with_digest(key, [&](auto digest) { return shards_[shard_of(digest, shards())].may_contain(digest); });
   }
-  // One occurrence of the key away; false, and nothing changes, when it is surely absent.
+  // Removes one occurrence of the key; false, and nothing changes, when it is surely absent.
   template <class Key>
   requires erasable<K>
   bool erase(const Key& key) noexcept {
     const std::uint64_t digest = digest_of(hash_, key);
     return shards_[shard_of(digest, shards())].erase(digest);
   }
-  // How often the key is there, as far as the kind can tell: 0 only when it is surely absent.
+  // How often the key is there, as far as the kind can determine: 0 only when it is surely absent.
   template <class Key>
   requires countable<K>
   [[nodiscard]] std::uint64_t count(const Key& key) const noexcept {
@@ -109,17 +112,17 @@ class sharded {
   [[nodiscard]] const K& shard(unsigned index) const noexcept { return shards_[index].filter(); }
   [[nodiscard]] const H& hash() const noexcept { return hash_; }
   [[nodiscard]] key_count keys() const noexcept;
-  // Of all shards together: with the room for uneven parts, so a little more than it was made for.
+  // Of all shards together: with the space for uneven shards, so a little more than it was made for.
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept {
     return sum([](const K& filter) { return filter.capacity_keys(); });
   }
-  // Shards promise the same, unless memory or two lists decide: then the largest.
+  // Shards have the same target FPR, unless memory or two lists decide: then the largest.
   [[nodiscard]] double target_fpr() const noexcept {
     double most = 0;
     for (const part& each : shards_) most = std::max(most, each.filter().target_fpr());
     return most;
   }
-  // A key asks one shard, each as likely as the others.
+  // A look-up reads one shard, each as likely as the others.
   [[nodiscard]] double fpr_now() const noexcept {
     return sum([](const K& filter) { return filter.fpr_now(); }) / shards();
   }
@@ -141,7 +144,7 @@ class sharded {
   sharded(aligned_list<part> shards, const H& hash) noexcept
       : shards_(std::move(shards)), hash_(hash), wide_(shards_[0].filter().shape().digest_bits == 128) {}
   static result<aligned_list<part>> room_for(std::uint64_t shards, const memory_hooks* memory) noexcept;
-  // Whether the hash has bits enough for this shard of a filter for so many keys.
+  // Whether the hash has bits enough for this shard of a filter for this many keys.
   static result<void> check_hash(std::optional<std::uint64_t> keys, const K& one) noexcept;
   // Each shard by build_one(shard).
   template <class BuildOne>
@@ -187,7 +190,7 @@ result<aligned_list<typename sharded<K, H>::part>> sharded<K, H>::room_for(std::
   return list;
 }
 
-// Equal digests are in one shard, so that a digest must tell all keys apart, not those of a shard.
+// Equal digests are in one shard, so that a digest must distinguish all keys, not those of a shard.
 template <filter_kind K, hash_function H>
 result<void> sharded<K, H>::check_hash(std::optional<std::uint64_t> keys, const K& one) noexcept {
   if constexpr (!K::info.exact) {
@@ -238,7 +241,7 @@ result<sharded<K, H>> sharded<K, H>::build_each(const filter_params& params, uns
     list->push(part(std::move(*made)));
   }
   if (common.any()) return fail(common.why);
-  // Where memory or two lists decide about their rates, they differ.
+  // Where memory or two lists decide about their FPRs, they differ.
   for (const part& each : *list) {
     if (auto fits = check_hash(keys, each.filter()); !fits) return fail(fits.error());
   }

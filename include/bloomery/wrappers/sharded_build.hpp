@@ -1,4 +1,5 @@
-// wrappers/sharded_build.hpp: what building a filter in shards takes: digests that are cut by shard, and one error out of those of all shards.
+// wrappers/sharded_build.hpp: what building a filter in shards takes: digests that are split by shard, and one error
+// out of those of all shards.
 #pragma once
 
 #include <algorithm>
@@ -39,7 +40,7 @@ struct cut_digests {
 struct lists_in_common {
   error why;
 
-  // Whether it is such an error: then the other shards are still to be asked.
+  // Whether it is such an error: then the other shards are still to be tried.
   bool takes(const error& of_a_shard) noexcept {
     if (of_a_shard.code != errc::in_both_lists) return false;
     const std::uint64_t before = any() ? why.number[0] : 0;

@@ -1,4 +1,5 @@
-// hash/vector/aes2_avx2.hpp: the hash `aes2` of four integers with AVX2 and AES instructions. Same digests as hash/aes2.hpp.
+// hash/vector/aes2_avx2.hpp: the hash `aes2` of four integers with AVX2 and AES instructions. Same digests as
+// hash/aes2.hpp.
 #pragma once
 
 #include <bloomery/core/vector_avx2.hpp>

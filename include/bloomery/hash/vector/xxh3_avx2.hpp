@@ -92,8 +92,8 @@ BLOOMERY_INLINE __m256i xxh3_to_32(const xxh3_short& parts, const byte_key* key)
   return finish(_mm256_add_epi64(sum, size_terms(key)));
 }
 
-// Which of the four inner pieces count, in the order of unpacked loads: none up to 64 bytes, the outer two of them up to
-// 96, all above.
+// Which of the four inner pieces count, in the order of unpacked loads: none up to 64 bytes, the outer two of them up
+// to 96, all above.
 alignas(32) inline constexpr std::array<std::array<std::uint64_t, 4>, 3> inner_pieces = {
     {{0, 0, 0, 0},
      {~std::uint64_t{0}, 0, 0, ~std::uint64_t{0}},

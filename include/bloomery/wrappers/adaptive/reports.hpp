@@ -1,4 +1,5 @@
-// adaptive_reports.hpp: what wrappers/adaptive.hpp has learned: the keys that were reported, and how often the filter was wrong.
+// wrappers/adaptive/reports.hpp: what wrappers/adaptive.hpp has learned: the keys that were reported, and how often the
+// filter was wrong.
 #pragma once
 
 #include <bloomery/core/binomial.hpp>
@@ -60,7 +61,7 @@ class adaptive_reports {
       return {};
     });
   }
-  // The truth about a key of which the filter says `maybe`, or no.
+  // The truth about a key for which the filter returns `maybe`, or no.
   template <class Key, class F>
   bool confirm(const H& hash, const Key& key, std::uint64_t digest, bool maybe, F& is_there) noexcept {
     ++confirmed_;
@@ -72,7 +73,7 @@ class adaptive_reports {
     ++absent_;
     ++wrong_;
     ++false_positives_;
-    static_cast<void>(remember(hash, key, digest));  // what cannot be remembered is asked again
+    static_cast<void>(remember(hash, key, digest));  // what cannot be remembered is confirmed again
     return false;
   }
 
@@ -80,7 +81,7 @@ class adaptive_reports {
   [[nodiscard]] double observed_fpr() const noexcept {
     return absent_ == 0 ? 0.0 : static_cast<double>(wrong_) / static_cast<double>(absent_);
   }
-  // Whether the true rate is above, with a confidence of 99.9 %.
+  // Whether the true FPR is above, with a confidence of 99.9 %.
   [[nodiscard]] bool are_above(double rate) const noexcept {
     constexpr double doubt = 0.001;
     return wrong_ != 0 && binomial::lower_bound(wrong_, absent_, doubt) > rate;

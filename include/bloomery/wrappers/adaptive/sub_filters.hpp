@@ -1,7 +1,8 @@
-// adaptive_sub_filters.hpp: the filters of wrappers/adaptive.hpp: one, or a chain of them, and how they are made again from a source of keys.
+// wrappers/adaptive/sub_filters.hpp: the filters of wrappers/adaptive.hpp: one, or a chain of them, and how they are
+// made again from a source of keys.
 //
-// Sub-filters are of one kind. Keys go into the newest; a key is there when any sub-filter says so. A digest of 64 bits is made once for
-// all sub-filters, one of 128 bits for each sub-filter that takes such.
+// Sub-filters are of one kind. Keys go into the newest; a key is there when any sub-filter reports it. A digest of 64
+// bits is made once for all sub-filters, one of 128 bits for each sub-filter that takes such.
 #pragma once
 
 #include <algorithm>
@@ -104,7 +105,7 @@ void query_sub_filter(const K& sub_filter, const H& hash, std::span<const Key> k
   sub_filter.may_contain_batch(digests, found);
 }
 
-// As a set: where a copy would take room, what may be there is not inserted again.
+// As a set: where a copy would take space, what may be there is not inserted again.
 template <filter_kind K, class Digest>
 insert_result put_as_set(K& sub_filter, Digest digest) noexcept {
   if constexpr (erasable<K>) {
@@ -113,8 +114,8 @@ insert_result put_as_set(K& sub_filter, Digest digest) noexcept {
   return sub_filter.insert(digest);
 }
 
-// About how many different digests there were: by the longest runs of zeros among those of each of 2048 groups (P. Flajolet
-// et al., "HyperLogLog", 2007). Within 10 %, for which there is room: filters are made for half as many more.
+// About how many different digests there were: by the longest runs of zeros among those of each of 2048 groups (P.
+// Flajolet et al., "HyperLogLog", 2007). Within 10 %, for which there is space: filters are made for half as many more.
 class distinct_estimate {
  public:
   void add(std::uint64_t digest) noexcept {
@@ -140,7 +141,7 @@ class distinct_estimate {
   std::array<std::uint8_t, 2048> longest_{};
 };
 
-// What a source gives its keys to: they go into a new filter, and are no longer taken for absent.
+// What a source passes its keys to: they go into a new filter, and are no longer taken for absent.
 template <dynamic_kind K, hash_function H>
 class adaptive_sink {
  public:
@@ -171,7 +172,7 @@ class adaptive_sink {
     }
     waits_ = 0;
   }
-  // Whether a key found no room; then all others are only counted.
+  // Whether a key found no space; then all others are only counted.
   [[nodiscard]] bool is_full() const noexcept { return full_; }
   // About how many different keys there were.
   [[nodiscard]] std::uint64_t different() const noexcept { return different_.count(); }
@@ -209,8 +210,9 @@ class adaptive_sub_filters {
 
   // 1.5 times as many.
   static std::uint64_t larger(std::uint64_t keys) noexcept { return std::max<std::uint64_t>(64, keys + keys / 2); }
-  // A sub-filter for 1.5 times the keys before the others. Shares of the rate: 1 for the first sub-filter, then 0.55 / i^2, which add up
-  // to 0.905; the rest is for keys that look like others when they come, and are not counted though the sub-filter holds them.
+  // A sub-filter for 1.5 times the keys before the others. Shares of the FPR: 1 for the first sub-filter, then 0.55 /
+  // i^2, which add up to 0.905; the rest is for keys that look like others when they come, and are not counted though
+  // the sub-filter holds them.
   result<void> grow() noexcept {
     if (size() == most) return fail(errc::full, {}, {count()});
     const auto number = static_cast<double>(size());
@@ -220,8 +222,8 @@ class adaptive_sub_filters {
     sub_filters_.push(std::move(*made));
     return {};
   }
-  // One sub-filter for so many keys, or more if the source has more, with the keys of the source and `others` in it. After an error
-  // the sub-filters are as they were.
+  // One sub-filter for this many keys, or more if the source has more, with the keys of the source and `others` in it.
+  // After an error the sub-filters are as they were.
   template <class Key>
   result<void> rebuild(const source& keys_of, std::uint64_t keys, std::span<const Key> others,
                        recent_keys& reported) noexcept;
