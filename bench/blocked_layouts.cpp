@@ -7,6 +7,7 @@
 // best of each; the figures and the decision are in docs/benchmarks.md.
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <bit>
 #include <bloomery/core/buffer.hpp>
 #include <bloomery/kernels/blocked/dispatch.hpp>
@@ -61,19 +62,33 @@ struct bench_filter {
   [[nodiscard]] std::uint64_t* words() { return reinterpret_cast<std::uint64_t*>(memory.data()); }
   [[nodiscard]] blocked_view view() { return {words(), blocks, hashes}; }
   void insert(std::span<const std::uint64_t> keys) {
-    kernels::ready_digests next{keys.data()};
     if constexpr (is_shipped<Layout>) {
-      kernels::blocked_insert_many<Layout>(words(), view(), keys.size(), next);
+      const auto& kernels = active_kernels<kernels::blocked_batch_kernels<Layout>>();
+      kernels.insert_batch(words(), view(), keys.size(), digest_feed(keys.data()));
     } else {
-      kernels::blocked_insert_scalar<Layout>(words(), view(), keys.size(), next);
+      in_groups(keys, [&](std::size_t i) { kernels::blocked_insert<Layout>(words(), view(), keys[i]); });
     }
   }
   void query(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) {
-    kernels::ready_digests next{keys.data()};
     if constexpr (is_shipped<Layout>) {
-      kernels::blocked_contains_batch<Layout>(view(), keys.size(), next, mask.data());
+      const auto& kernels = active_kernels<kernels::blocked_batch_kernels<Layout>>();
+      kernels.contains_batch(view(), keys.size(), digest_feed(keys.data()), mask.data());
     } else {
-      kernels::blocked_contains_batch_scalar<Layout>(view(), keys.size(), next, mask.data());
+      for (std::size_t word = 0; word < (keys.size() + 63) / 64; ++word) mask[word] = 0;
+      in_groups(keys, [&](std::size_t i) {
+        mask[i / 64] |= std::uint64_t{kernels::blocked_contains<Layout>(view(), keys[i])} << (i % 64);
+      });
+    }
+  }
+  // Prefetches the blocks of 64 keys, then works on them.
+  template <class Each>
+  void in_groups(std::span<const std::uint64_t> keys, Each&& each) {
+    for (std::size_t first = 0; first < keys.size(); first += 64) {
+      const std::size_t end = std::min<std::size_t>(keys.size(), first + 64);
+      for (std::size_t i = first; i < end; ++i) {
+        __builtin_prefetch(words() + Layout::block(keys[i], blocks) * Layout::words);
+      }
+      for (std::size_t i = first; i < end; ++i) each(i);
     }
   }
 
