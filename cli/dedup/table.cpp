@@ -30,14 +30,14 @@ dedup_table::dedup_table(unsigned partition_bits)
   for (partition& each : partitions_) rebuild(each, first_bits, first_room);
 }
 
-void dedup_table::rebuild(partition& target, unsigned bits, std::size_t room) {
+void dedup_table::rebuild(partition& target, unsigned bits, std::size_t spare) {
   // The position of the last entry decides how much space is needed after the homes.
   std::size_t next = 0;
   for (const slot& each : target.slots) {
     if (each.entry != 0) next = std::max(next, home(each.remainder, bits)) + 1;
   }
   const std::size_t homes = std::size_t{1} << bits;
-  slot_pages grown(std::max(homes, next) + room);
+  slot_pages grown(std::max(homes, next) + spare);
   next = 0;
   for (const slot& each : target.slots) {
     if (each.entry == 0) continue;

@@ -109,8 +109,8 @@ class dedup_table {
   static std::size_t place_for(const partition& target, std::uint32_t remainder);
   // `at` is where it belongs in the partition as it is.
   void insert_at(partition& target, std::size_t at, slot what);
-  // The same entries among 2^bits homes with `room` slots after them.
-  void rebuild(partition& target, unsigned bits, std::size_t room);
+  // The same entries among 2^bits homes with `spare` slots after them.
+  void rebuild(partition& target, unsigned bits, std::size_t spare);
 
   unsigned partition_bits_;
   std::vector<partition> partitions_;

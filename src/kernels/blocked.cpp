@@ -47,21 +47,6 @@ std::uint64_t blocked_insert_batch(std::uint64_t* words, const blocked_view& vie
 
 #ifdef BLOOMERY_X86
 
-namespace sse2 {
-
-template <class Layout>
-void contains_batch(const blocked_view& view, std::size_t count, const digest_feed& feed,
-                    std::uint64_t* mask) noexcept {
-  blocked_contains_batch<Layout>(view, count, feed, mask);
-}
-template <class Layout>
-std::uint64_t insert_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
-                           const digest_feed& feed) noexcept {
-  return blocked_insert<Layout>(words, view, count, feed);
-}
-
-}  // namespace sse2
-
 // The vectors of AVX2 and AVX-512 count fewer than 2^32 blocks; larger filters take the code of SSE2.
 constexpr bool fits_vectors(const blocked_view& view) noexcept { return view.blocks >> 32U == 0; }
 
@@ -71,13 +56,13 @@ namespace avx2 {
 template <class Layout>
 void contains_batch(const blocked_view& view, std::size_t count, const digest_feed& feed,
                     std::uint64_t* mask) noexcept {
-  if (!fits_vectors(view)) return sse2::contains_batch<Layout>(view, count, feed, mask);
+  if (!fits_vectors(view)) return sse2::blocked_contains_batch<Layout>(view, count, feed, mask);
   with_source(feed, [&](const auto& source) { blocked_contains_batch<Layout>(view, count, source, mask); });
 }
 template <class Layout>
 std::uint64_t insert_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
                            const digest_feed& feed) noexcept {
-  if (!fits_vectors(view)) return sse2::insert_batch<Layout>(words, view, count, feed);
+  if (!fits_vectors(view)) return sse2::blocked_insert<Layout>(words, view, count, feed);
   return with_source(feed, [&](const auto& source) { return blocked_insert<Layout>(words, view, count, source); });
 }
 
@@ -91,37 +76,18 @@ template <class Layout>
 void contains_batch(const blocked_view& view, std::size_t count, const digest_feed& feed,
                     std::uint64_t* mask) noexcept {
   if constexpr (Layout::lane_bits == 32) return avx2::contains_batch<Layout>(view, count, feed, mask);
-  if (!fits_vectors(view)) return sse2::contains_batch<Layout>(view, count, feed, mask);
+  if (!fits_vectors(view)) return sse2::blocked_contains_batch<Layout>(view, count, feed, mask);
   blocked_contains_batch<Layout>(view, count, feed, mask);
 }
 template <class Layout>
 std::uint64_t insert_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
                            const digest_feed& feed) noexcept {
   if constexpr (Layout::lane_bits == 32) return avx2::insert_batch<Layout>(words, view, count, feed);
-  if (!fits_vectors(view)) return sse2::insert_batch<Layout>(words, view, count, feed);
+  if (!fits_vectors(view)) return sse2::blocked_insert<Layout>(words, view, count, feed);
   return blocked_insert<Layout>(words, view, count, feed);
 }
 
 }  // namespace avx512
-
-#endif
-
-#ifdef BLOOMERY_NEON
-
-namespace neon {
-
-template <class Layout>
-void contains_batch(const blocked_view& view, std::size_t count, const digest_feed& feed,
-                    std::uint64_t* mask) noexcept {
-  blocked_contains_batch<Layout>(view, count, feed, mask);
-}
-template <class Layout>
-std::uint64_t insert_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
-                           const digest_feed& feed) noexcept {
-  return blocked_insert<Layout>(words, view, count, feed);
-}
-
-}  // namespace neon
 
 #endif
 
@@ -152,13 +118,15 @@ const blocked_batch_kernels<Layout>& blocked_batch_kernels<Layout>::for_isa(isa 
 #ifdef BLOOMERY_X86
   static constexpr blocked_batch_kernels with_avx512{avx512::contains_batch<Layout>, avx512::insert_batch<Layout>};
   static constexpr blocked_batch_kernels with_avx2{avx2::contains_batch<Layout>, avx2::insert_batch<Layout>};
-  static constexpr blocked_batch_kernels with_sse2{sse2::contains_batch<Layout>, sse2::insert_batch<Layout>};
+  static constexpr blocked_batch_kernels with_sse2{sse2::blocked_contains_batch<Layout, digest_feed>,
+                                                   sse2::blocked_insert<Layout, digest_feed>};
   if (level == isa::avx512) return with_avx512;
   if (level == isa::avx2) return with_avx2;
   if (level == isa::sse2) return with_sse2;
 #endif
 #ifdef BLOOMERY_NEON
-  static constexpr blocked_batch_kernels with_neon{neon::contains_batch<Layout>, neon::insert_batch<Layout>};
+  static constexpr blocked_batch_kernels with_neon{neon::blocked_contains_batch<Layout, digest_feed>,
+                                                   neon::blocked_insert<Layout, digest_feed>};
   if (level == isa::neon) return with_neon;
 #endif
   static_cast<void>(level);
