@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/formats.hpp>
-#include <bloomery/hash/hasher.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -50,30 +49,9 @@ inline constexpr std::array<std::string_view, 6> keys = {"",
                                                          "a key of more than sixteen bytes",
                                                          "and one that is longer than any block of any hash is"};
 
-// Calls f with the digests of the keys, as wide as the filter takes them.
-template <class F>
-bool with_digests(const any_filter& filter, F&& f) {
-  const auto hash = hasher::make(filter.hash());
-  if (!hash) return false;
-  std::array<std::uint64_t, keys.size()> narrow{};
-  std::array<digest128, keys.size()> wide{};
-  std::array<digest256, keys.size()> widest{};
-  switch (filter.digest_bits()) {
-    case 256:
-      hash->digests256(keys, widest);
-      return f(std::span<const digest256>(widest));
-    case 128:
-      hash->digests128(keys, wide);
-      return f(std::span<const digest128>(wide));
-    default:
-      hash->digests(keys, narrow);
-      return f(std::span<const std::uint64_t>(narrow));
-  }
-}
-
 inline std::uint64_t answers(const any_filter& filter) {
   std::array<std::uint64_t, 1> mask{};
-  require(with_digests(filter, [&](auto all) { return filter.may_contain(all, mask).has_value(); }));
+  require(filter.may_contain(keys, mask).has_value());
   return mask[0];
 }
 
@@ -83,7 +61,7 @@ inline void use(formats::opened& opened) {
   const std::uint64_t before = answers(filter);
   const auto stats = filter.stats();
   require(stats.has_value() && stats->fill >= 0.0 && stats->fill <= 1.0);
-  static_cast<void>(filter.describe());
+  static_cast<void>(filter.facts());
   if (format.writes) {
     memory_sink sink;
     const auto saved = formats::save_to(filter, format, byte_sink(sink), {}, opened.written);
@@ -98,7 +76,7 @@ inline void use(formats::opened& opened) {
   require(copy.has_value() && *copy == filter);
   // What cannot be changed reports it; what can finds every key afterwards.
   may_grow = true;
-  if (with_digests(*copy, [&](auto all) { return copy->insert(all).has_value(); })) {
+  if (copy->add(keys)) {
     require(answers(*copy) == (std::uint64_t{1} << keys.size()) - 1);
     if (copy->merge(filter)) require((answers(*copy) & before) == before);
   }

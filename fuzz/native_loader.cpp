@@ -46,8 +46,9 @@ void use(const any_filter& filter) {
     wide[i] = {mix64(i), mix64(i + 16)};
   }
   std::array<std::uint64_t, 1> mask{};
-  require(
-      (filter.digest_bits() == 128 ? filter.may_contain(wide, mask) : filter.may_contain(digests, mask)).has_value());
+  // The hash may be a keyed one, so digests stand for keys.
+  const key_batch keys = filter.digest_bits() == 128 ? as_prehashed(wide) : as_prehashed(digests);
+  require(filter.may_contain(keys, mask).has_value());
   require(filter.stats().has_value());
   memory_sink sink;
   require(filter.save_to(byte_sink(sink)).has_value());
@@ -90,8 +91,9 @@ int run_input(const std::uint8_t* data, std::size_t size) {
   const auto file = std::as_bytes(std::span(data, size));
   load(file);
   if (is_text_form(file)) {
-    const auto native = detail::unpack_text(file, {.max_bytes = max_bytes});
-    if (native) load(sealed(native->bytes()));
+    const auto text = find_text(file);
+    if (!text) return 0;
+    if (const auto native = detail::unpack_text(*text, {.max_bytes = max_bytes})) load(sealed(native->bytes()));
   } else {
     load(sealed(file));
   }

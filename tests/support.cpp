@@ -42,21 +42,9 @@ std::vector<std::uint64_t> touched_chunks(const any_filter& filter, std::uint64_
 
 template <filter_kind K>
 kind_case case_of() {
-  kind_case made{.info = &K::info,
-                 .is_static = static_kind<K>,
-                 .excludes = excluding_kind<K>,
-                 .erases = erasable<K>,
-                 .counts = countable<K>,
-                 .merges = mergeable<K>,
-                 .intersects = intersectable<K>,
-                 .folds = foldable<K>,
-                 .is_bounded = bounded_kind<K>,
-                 .is_mappable = mappable<K>,
-                 .is_contiguous = contiguous_kind<K>,
-                 .unpacks_with_hooks = takes_hooks_to_unpack<K>,
-                 .loses = losing<K>,
-                 .expires = expiring<K>};
+  kind_case made{capabilities_of<K>(), &K::info, &entry_of<K>, contiguous_kind<K>, takes_hooks_to_unpack<K>};
   if constexpr (mappable<K>) made.touched_chunks = touched_chunks<K>;
+  made.cell_bits = cell_bits_of<K>();
   if constexpr (saturating<K>) made.most_count = K::most_count;
   return made;
 }
@@ -180,43 +168,40 @@ any_filter make_filter(const kind_case& kind, const filter_params& params) {
 }
 any_filter build_filter(const kind_case& kind, key_list digests, double fpr, unsigned threads) {
   enable_everything();
-  return value_or_abort(any_filter::build(kind.info->name, {.fpr = fpr}, hash_of(kind), digests, threads));
+  return value_or_abort(any_filter::build_digests(kind.info->name, {.fpr = fpr}, hash_of(kind), digests, threads));
 }
 
 any_filter sample(const kind_case& kind, std::uint64_t keys) {
   enable_everything();
   key_list digests(keys);
   for (std::uint64_t i = 0; i < keys; ++i) digests[i] = kind.info->integer_keys ? 7 * i : sample_digest(i);
-  return value_or_abort(any_filter::build(kind.info->name, {.keys = keys, .fpr = 0.01}, sample_hash(kind), digests, 1));
+  return value_or_abort(
+      any_filter::build_digests(kind.info->name, {.keys = keys, .fpr = 0.01}, sample_hash(kind), digests, 1));
 }
 
 insert_result insert_one(any_filter& filter, std::uint64_t digest) {
-  const auto inserted = filter.insert(std::span<const std::uint64_t>(&digest, 1));
-  if (inserted) return *inserted != 0 ? insert_result::inserted : insert_result::present;
-  const errc code = inserted.error().code;
-  EXPECT_TRUE(code == errc::full || code == errc::too_many_copies || code == errc::no_room_to_return)
-      << describe(inserted.error()).c_str();
-  return insert_result::full;
+  const auto inserted = filter.insert(prehashed{digest});
+  EXPECT_TRUE(inserted) << describe(inserted.error()).c_str();
+  return inserted.value_or(insert_result::full);
 }
 bool contains(const any_filter& filter, std::uint64_t digest) {
-  std::uint64_t mask = 0;
-  const auto done = filter.may_contain(std::span<const std::uint64_t>(&digest, 1), std::span(&mask, 1));
-  EXPECT_TRUE(done) << describe(done.error()).c_str();
-  return (mask & 1U) != 0;
+  const auto found = filter.may_contain(prehashed{digest});
+  EXPECT_TRUE(found) << describe(found.error()).c_str();
+  return found.value_or(false);
 }
 std::uint64_t insert_all(any_filter& filter, std::span<const std::uint64_t> digests) {
-  const auto inserted = filter.insert(digests);
+  const auto inserted = filter.add(as_prehashed(digests));
   EXPECT_TRUE(inserted) << describe(inserted.error()).c_str();
   return inserted.value_or(0);
 }
 std::uint64_t erase_all(any_filter& filter, std::span<const std::uint64_t> digests) {
-  const auto erased = filter.erase(digests);
+  const auto erased = filter.erase(as_prehashed(digests));
   EXPECT_TRUE(erased) << describe(erased.error()).c_str();
   return erased.value_or(0);
 }
 std::vector<std::uint64_t> count_all(const any_filter& filter, std::span<const std::uint64_t> digests) {
   std::vector<std::uint64_t> counts(digests.size(), 99);
-  const auto counted = filter.count(digests, counts);
+  const auto counted = filter.count(as_prehashed(digests), counts);
   EXPECT_TRUE(counted) << describe(counted.error()).c_str();
   return counts;
 }
@@ -227,13 +212,18 @@ std::vector<digest128> widened(std::span<const std::uint64_t> keys) {
   for (const std::uint64_t key : keys) wide.push_back({key, mix64(key)});
   return wide;
 }
+result<explanation> explain_key(const any_filter& filter, std::uint64_t key) {
+  if (filter.digest_bits() == 128) return filter.explain(prehashed128{widened({&key, 1})[0]});
+  return filter.explain(prehashed{key});
+}
+
 result<std::uint64_t> insert_keys(any_filter& filter, std::span<const std::uint64_t> keys) {
-  return filter.digest_bits() == 128 ? filter.insert(widened(keys)) : filter.insert(keys);
+  return filter.digest_bits() == 128 ? filter.add(as_prehashed(widened(keys))) : filter.add(as_prehashed(keys));
 }
 std::vector<bool> find_keys(const any_filter& filter, std::span<const std::uint64_t> keys) {
   std::vector<std::uint64_t> mask(mask_words(keys.size()), ~std::uint64_t{0});
-  const auto done =
-      filter.digest_bits() == 128 ? filter.may_contain(widened(keys), mask) : filter.may_contain(keys, mask);
+  const auto done = filter.digest_bits() == 128 ? filter.may_contain(as_prehashed(widened(keys)), mask)
+                                                : filter.may_contain(as_prehashed(keys), mask);
   EXPECT_TRUE(done) << describe(done.error()).c_str();
   if (done && keys.size() % 64 != 0) {
     EXPECT_EQ(mask.back() >> (keys.size() % 64), 0U) << "bits behind the last key";
@@ -244,7 +234,7 @@ std::vector<bool> find_keys(const any_filter& filter, std::span<const std::uint6
 }
 std::uint64_t count_found(const any_filter& filter, std::span<const std::uint64_t> keys) {
   std::vector<std::uint64_t> mask(mask_words(keys.size()));
-  const auto done = filter.may_contain(keys, mask);
+  const auto done = filter.may_contain(as_prehashed(keys), mask);
   EXPECT_TRUE(done) << describe(done.error()).c_str();
   std::uint64_t found = 0;
   for (const std::uint64_t word : mask) found += static_cast<std::uint64_t>(std::popcount(word));
@@ -261,6 +251,17 @@ filter_stats stats_of(const any_filter& filter) { return value_or_abort(filter.s
 bool same_shape(const stored_shape& a, const stored_shape& b) {
   return a.capacity_keys == b.capacity_keys && a.fpr == b.fpr && a.keys == b.keys && a.keys_exact == b.keys_exact &&
          a.digest_bits == b.digest_bits && a.field == b.field;
+}
+std::vector<std::string> values_of(const fact_list& facts) {
+  std::vector<std::string> out;
+  for (const fact& each : facts) {
+    const fact_value& value = each.value;
+    out.push_back(std::string(each.name) + "=" +
+                  (value.holds() == fact_value::type::text   ? std::string(value.text())
+                   : value.holds() == fact_value::type::real ? std::to_string(value.real())
+                                                             : std::to_string(value.integer())));
+  }
+  return out;
 }
 any_filter copy_of(const any_filter& filter) { return value_or_abort(filter.clone()); }
 bytes saved_bytes(const any_filter& filter, const save_options& options) {

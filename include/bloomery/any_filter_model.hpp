@@ -18,15 +18,22 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 namespace detail {
 
-inline failure cannot(const kind_info& kind, std::string_view what) noexcept {
-  std::array<char, 96> text{};
-  std::snprintf(text.data(), text.size(), "kind %.*s cannot %.*s", static_cast<int>(kind.name.size()), kind.name.data(),
-                static_cast<int>(what.size()), what.data());
-  return fail(errc::unsupported, text.data());
-}
-
+BLOOMERY_API failure cannot(const kind_info& kind, std::string_view what) noexcept;
 inline failure is_static(const kind_info& kind) noexcept {
   return cannot(kind, "be changed: it is built at once, from all of its keys");
+}
+
+// The width of the digests that the filter takes.
+template <filter_kind K>
+unsigned digest_bits_of(const K& filter) noexcept {
+  if constexpr (digest128_kind<K>) return filter.digest_bits();
+  return 64;
+}
+
+template <filter_kind K>
+bool grows_now(const K& filter) noexcept {
+  if constexpr (growing_in_some_modes<K>) return filter.grows();
+  return K::info.grows;
 }
 
 template <filter_kind K>
@@ -43,16 +50,17 @@ filter_stats stats_of(const K& filter) noexcept {
                   { filter.cells() } -> std::same_as<cell_shape>;
                 })
     stats.cells = filter.cells();
-  if constexpr (saturating<K>) stats.saturated = filter.saturated();
+  stats.cell_bits = cell_bits_of<K>();
   if constexpr (expiring<K>) stats.window = filter.window_now();
   if constexpr (losing<K>) stats.loss = filter.loss_now();
+  if constexpr (reporting_kind<K>) stats.facts = filter.facts_now();
   return stats;
 }
 
 using filter_owner = std::unique_ptr<filter_model>;
 
 template <filter_kind K>
-struct in_memory final : filter_model {
+struct in_memory : filter_model {
   explicit in_memory(K from) noexcept : filter(std::move(from)) {}
   static result<filter_owner> wrap(result<K> made) noexcept {
     if (!made) return fail(made.error());
@@ -62,27 +70,76 @@ struct in_memory final : filter_model {
   }
   static const K& same(const filter_model& other) noexcept { return *static_cast<const K*>(other.kind_object()); }
 
-  [[nodiscard]] const kind_info& info() const noexcept override { return K::info; }
-  [[nodiscard]] bool is_mapped() const noexcept override { return false; }
+  [[nodiscard]] const kind_entry& kind() const noexcept override { return entry_of<K>; }
+  [[nodiscard]] bool grows() const noexcept override { return grows_now(filter); }
+  [[nodiscard]] unsigned digest_bits() const noexcept override { return digest_bits_of(filter); }
   [[nodiscard]] stored_shape shape() const noexcept override { return filter.shape(); }
-  [[nodiscard]] named_values describe() const noexcept override { return filter.describe(); }
+  [[nodiscard]] fact_list facts() const noexcept override { return filter.facts(); }
   [[nodiscard]] result<filter_stats> stats() const noexcept override { return stats_of(filter); }
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
     if constexpr (contiguous_kind<K>) return filter.payload();
     return std::span<const std::byte>{};
   }
-  result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept override { return insert_any(digests); }
-  result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override { return insert_any(digests); }
-  result<void> may_contain(std::span<const std::uint64_t> digests,
-                           std::span<std::uint64_t> mask) const noexcept override {
-    return query_any(digests, mask);
+  [[nodiscard]] std::uint64_t allocated_bytes() const noexcept override {
+    return sizeof(*this) + filter.memory_bytes();
   }
-  result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    return query_any(digests, mask);
+  single_answer insert_one(std::uint64_t digest) noexcept override {
+    if constexpr (dynamic_kind<K>) {
+      switch (filter.insert(digest)) {
+        case insert_result::inserted:
+          return single_answer::yes;
+        case insert_result::present:
+          return single_answer::no;
+        case insert_result::full:
+          return single_answer::full;
+      }
+    }
+    return single_answer::failed;
+  }
+  [[nodiscard]] single_answer contains_one(std::uint64_t digest) const noexcept override {
+    return filter.may_contain(digest) ? single_answer::yes : single_answer::no;
+  }
+  result<std::uint64_t> add(const digest_span& digests) noexcept override {
+    return with_width(digests, [&](auto all) { return add_all(all); });
+  }
+  result<std::uint64_t> add_stream(std::size_t count, const digest_feed& feed) noexcept override {
+    if constexpr (dynamic_kind<K> && stream_kind<K> && !bounded_kind<K>) {
+      return filter.add_stream(count, feed);
+    } else {
+      return filter_model::add_stream(count, feed);
+    }
+  }
+  result<batch_outcome> insert(const digest_span& digests, std::span<std::uint64_t> fresh) noexcept override {
+    if constexpr (!dynamic_kind<K>) {
+      return is_static(K::info);
+    } else {
+      return with_width(digests, [&](auto all) -> result<batch_outcome> { return insert_batch(filter, all, fresh); });
+    }
+  }
+  result<void> may_contain(const digest_span& digests, std::span<std::uint64_t> mask) const noexcept override {
+    return with_width(digests, [&](auto all) -> result<void> {
+      filter.may_contain_batch(all, mask);
+      return {};
+    });
+  }
+  [[nodiscard]] result<explanation> explain(const digest_span& digest) const noexcept override {
+    if constexpr (explained_kind<K>) {
+      return with_width(digest, [&](auto one) -> result<explanation> { return filter.explain(one[0]); });
+    } else {
+      return filter_model::explain(digest);
+    }
+  }
+  result<void> may_contain_stream(std::size_t count, const digest_feed& feed,
+                                  std::span<std::uint64_t> mask) const noexcept override {
+    if constexpr (stream_query_kind<K>) {
+      filter.may_contain_stream(count, feed, mask);
+      return {};
+    } else {
+      return filter_model::may_contain_stream(count, feed, mask);
+    }
   }
   result<std::uint64_t> erase(std::span<const std::uint64_t> digests) noexcept override {
     if constexpr (erasable<K>) {
-      if (auto fits = check_digest_width<std::uint64_t>(filter.shape().digest_bits); !fits) return fail(fits.error());
       if constexpr (erasing_in_some_modes<K>) {
         if (auto can = filter.check_erase(); !can) return fail(can.error());
       }
@@ -92,19 +149,15 @@ struct in_memory final : filter_model {
       }
       return erased;
     } else {
-      static_cast<void>(digests);
-      return cannot(K::info, "erase");
+      return filter_model::erase(digests);
     }
   }
   result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
     if constexpr (countable<K>) {
-      if (auto fits = check_digest_width<std::uint64_t>(filter.shape().digest_bits); !fits) return fits;
       count_batch(filter, digests, counts);
       return {};
     } else {
-      static_cast<void>(digests);
-      static_cast<void>(counts);
-      return cannot(K::info, "count");
+      return filter_model::count(digests, counts);
     }
   }
   result<void> merge(const filter_model& other, merge_fpr rate) noexcept override {
@@ -113,14 +166,14 @@ struct in_memory final : filter_model {
     } else if constexpr (mergeable<K>) {
       return filter.merge(same(other));
     } else {
-      return cannot(K::info, "merge");
+      return filter_model::merge(other, rate);
     }
   }
   result<void> intersect(const filter_model& other) noexcept override {
     if constexpr (intersectable<K>) {
       return filter.intersect(same(other));
     } else {
-      return cannot(K::info, "intersect");
+      return filter_model::intersect(other);
     }
   }
   // Bits of equal shapes always come together.
@@ -131,8 +184,7 @@ struct in_memory final : filter_model {
     if constexpr (foldable<K>) {
       return wrap(filter.fold(factor));
     } else {
-      static_cast<void>(factor);
-      return cannot(K::info, "fold");
+      return filter_model::fold(factor);
     }
   }
   [[nodiscard]] std::uint64_t fold_units() const noexcept override {
@@ -148,6 +200,9 @@ struct in_memory final : filter_model {
       return is_static(K::info);
     }
   }
+  void set_clock(const clock_hook* clock) noexcept override {
+    if constexpr (requires { filter.set_clock(clock); }) filter.set_clock(clock);
+  }
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override { return filter == same(other); }
   [[nodiscard]] const void* kind_object() const noexcept override { return &filter; }
   [[nodiscard]] result<void> save(const char* path, const hash_spec& hash,
@@ -159,31 +214,28 @@ struct in_memory final : filter_model {
     return bloomery::save_to(filter, hash, sink, options);
   }
 
+  // Calls f with the digests as what they are.
+  template <class F>
+  static auto with_width(const digest_span& digests, F&& f) noexcept {
+    if constexpr (digest128_kind<K>) {
+      if (digests.bits() == 128) return f(digests.as<digest128>());
+    }
+    return f(digests.as<std::uint64_t>());
+  }
   template <class Digest>
-  result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
-    if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fail(fits.error());
-    if constexpr (static_kind<K>) {
+  result<std::uint64_t> add_all(std::span<const Digest> digests) noexcept {
+    if constexpr (!dynamic_kind<K>) {
       return is_static(K::info);
-    } else if constexpr (requires { filter.insert_until_full(digests); }) {
-      const batch_outcome outcome = filter.insert_until_full(digests);
+    } else if constexpr (requires { filter.add_until_full(digests); }) {
+      const batch_outcome outcome = filter.add_until_full(digests);
       if (outcome.taken == digests.size()) return outcome.inserted;
       error why = make_error(errc::full, {}, {filter.keys().keys});
       if constexpr (explaining_kind<K>) why = filter.why_full(digests[outcome.taken]);
       why.number[1] = outcome.taken;
       return fail(why);
-    } else if constexpr (sizeof(Digest) == 8 || digest128_kind<K>) {
-      return filter.insert_batch(digests);
+    } else {
+      return filter.add_batch(digests);
     }
-    return cannot(K::info, "take 128-bit digests");
-  }
-  template <class Digest>
-  result<void> query_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
-    if (auto fits = check_digest_width<Digest>(filter.shape().digest_bits); !fits) return fits;
-    if constexpr (sizeof(Digest) == 8 || digest128_kind<K>) {
-      filter.may_contain_batch(digests, mask);
-      return {};
-    }
-    return cannot(K::info, "take 128-bit digests");
   }
 
   K filter;
@@ -195,10 +247,12 @@ struct in_file final : filter_model {
   explicit in_file(mapped<K> from) noexcept : file(std::move(from)) {}
   static failure refused() noexcept { return fail(errc::read_only, "a mapped filter"); }
 
-  [[nodiscard]] const kind_info& info() const noexcept override { return K::info; }
+  [[nodiscard]] const kind_entry& kind() const noexcept override { return entry_of<K>; }
+  [[nodiscard]] bool grows() const noexcept override { return grows_now(file.unchecked()); }
+  [[nodiscard]] unsigned digest_bits() const noexcept override { return file.header().shape.digest_bits; }
   [[nodiscard]] bool is_mapped() const noexcept override { return true; }
   [[nodiscard]] stored_shape shape() const noexcept override { return file.unchecked().shape(); }
-  [[nodiscard]] named_values describe() const noexcept override { return file.unchecked().describe(); }
+  [[nodiscard]] fact_list facts() const noexcept override { return file.unchecked().facts(); }
   [[nodiscard]] result<filter_stats> stats() const noexcept override {
     if (auto whole = file.verify_unless_trusted(); !whole) return fail(whole.error());
     return stats_of(file.unchecked());
@@ -208,34 +262,54 @@ struct in_file final : filter_model {
     if constexpr (contiguous_kind<K>) return file.unchecked().payload();
     return std::span<const std::byte>{};
   }
-  result<std::uint64_t> insert(std::span<const std::uint64_t> /*digests*/) noexcept override { return refused(); }
-  result<std::uint64_t> insert(std::span<const digest128> /*digests*/) noexcept override { return refused(); }
-  result<void> may_contain(std::span<const std::uint64_t> digests,
-                           std::span<std::uint64_t> mask) const noexcept override {
-    return file.may_contain_batch(digests, mask);
+  [[nodiscard]] result<void> verify() const noexcept override { return file.verify_unless_trusted(); }
+  [[nodiscard]] std::uint64_t allocated_bytes() const noexcept override { return sizeof(*this); }
+  [[nodiscard]] single_answer contains_one(std::uint64_t digest) const noexcept override {
+    const auto answer = file.may_contain(digest);
+    if (!answer) return single_answer::failed;
+    return *answer ? single_answer::yes : single_answer::no;
   }
-  result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    if constexpr (digest128_kind<K>) return file.may_contain_batch(digests, mask);
-    static_cast<void>(mask);
-    return cannot(K::info, "take 128-bit digests");
+  result<std::uint64_t> add(const digest_span& /*digests*/) noexcept override { return refused(); }
+  result<batch_outcome> insert(const digest_span& /*digests*/, std::span<std::uint64_t> /*fresh*/) noexcept override {
+    return refused();
+  }
+  result<void> may_contain(const digest_span& digests, std::span<std::uint64_t> mask) const noexcept override {
+    return in_memory<K>::with_width(digests, [&](auto all) { return file.may_contain_batch(all, mask); });
+  }
+  [[nodiscard]] result<explanation> explain(const digest_span& digest) const noexcept override {
+    if constexpr (explained_kind<K>) {
+      return in_memory<K>::with_width(digest, [&](auto one) { return file.explain(one[0]); });
+    } else {
+      return filter_model::explain(digest);
+    }
+  }
+  result<void> may_contain_stream(std::size_t count, const digest_feed& feed,
+                                  std::span<std::uint64_t> mask) const noexcept override {
+    if constexpr (stream_query_kind<K>) {
+      if (file.is_known_whole()) {
+        file.unchecked().may_contain_stream(count, feed, mask);
+        return {};
+      }
+    }
+    return filter_model::may_contain_stream(count, feed, mask);
   }
   result<std::uint64_t> erase(std::span<const std::uint64_t> /*digests*/) noexcept override { return refused(); }
   result<void> count(std::span<const std::uint64_t> digests, std::span<std::uint64_t> counts) const noexcept override {
     if constexpr (countable<K>) {
       return file.count_batch(digests, counts);
     } else {
-      static_cast<void>(digests);
-      static_cast<void>(counts);
-      return cannot(K::info, "count");
+      return filter_model::count(digests, counts);
     }
   }
   result<void> merge(const filter_model& /*other*/, merge_fpr /*rate*/) noexcept override { return refused(); }
   result<void> intersect(const filter_model& /*other*/) noexcept override { return refused(); }
   [[nodiscard]] result<filter_owner> fold(std::uint64_t factor) const noexcept override {
     if (auto whole = file.verify_all(); !whole) return fail(whole.error());
-    if constexpr (foldable<K>) return in_memory<K>::wrap(file.unchecked().fold(factor));
-    static_cast<void>(factor);
-    return cannot(K::info, "fold");
+    if constexpr (foldable<K>) {
+      return in_memory<K>::wrap(file.unchecked().fold(factor));
+    } else {
+      return filter_model::fold(factor);
+    }
   }
   [[nodiscard]] std::uint64_t fold_units() const noexcept override {
     if constexpr (foldable<K>) return file.unchecked().fold_units();
@@ -246,6 +320,7 @@ struct in_file final : filter_model {
     return in_memory<K>::wrap(file.unchecked().clone());
   }
   result<void> clear() noexcept override { return refused(); }
+  void set_clock(const clock_hook* clock) noexcept override { file.set_clock(clock); }
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override {
     return file.unchecked() == in_memory<K>::same(other);
   }
@@ -267,7 +342,7 @@ struct in_file final : filter_model {
 }  // namespace detail
 
 template <filter_kind K>
-result<any_filter> any_filter::own(K filter, const hash_spec& hash) noexcept {
+result<any_filter> any_filter::own(K filter, const filter_hash& hash) noexcept {
   auto self = detail::in_memory<K>::wrap(std::move(filter));
   if (!self) return fail(self.error());
   return any_filter(std::move(*self), hash);

@@ -17,8 +17,10 @@
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kinds.hpp>
 #include <bloomery/native/codec.hpp>
+#include <bloomery/posix/mapped_filter.hpp>
 #include <bloomery/version.hpp>
 #include <bloomery/wrappers/adaptive.hpp>
+#include <bloomery/wrappers/any_adaptive.hpp>
 #include <bloomery/wrappers/any_shards.hpp>
 #include <bloomery/wrappers/parallel.hpp>
 #include <bloomery/wrappers/sharded.hpp>

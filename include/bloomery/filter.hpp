@@ -16,11 +16,11 @@
 //
 // A static kind (built from the complete key set) has `build` instead of `make` and `insert`:
 //
-//     auto known = bloomery::filter<bloomery::fuse>::build(std::span(keys), {.fpr = 0.01});   // keys: all of one type
+//     auto known = bloomery::filter<bloomery::fuse>::build(keys, {.fpr = 0.01});   // a vector, an array, a span
 //
 // One that is exact about keys that are all known takes a second list, of keys that it must not match:
 //
-//     auto revoked = bloomery::filter<bloomery::cascade>::build(std::span(bad), std::span(good), {});
+//     auto revoked = bloomery::filter<bloomery::cascade>::build(bad, good, {});
 //
 // Threads: as the kind documents. For many writers and readers at once each thread makes a writer; the contract is in
 // kinds/concurrent.hpp:
@@ -38,8 +38,20 @@
 #include <bloomery/kinds/concurrent.hpp>
 #include <bloomery/posix/load.hpp>
 #include <bloomery/posix/save.hpp>
+#include <iterator>
+#include <ranges>
 
 namespace bloomery::inline BLOOMERY_ABI {
+
+// Many keys of one type, one after the other in memory: a vector, an array, a span.
+template <class Keys>
+concept key_range = std::ranges::contiguous_range<const Keys&> && std::ranges::sized_range<const Keys&>;
+template <key_range Keys>
+using key_of_range = std::ranges::range_value_t<const Keys&>;
+template <key_range Keys>
+std::span<const key_of_range<Keys>> span_of_keys(const Keys& keys) noexcept {
+  return {std::ranges::data(keys), std::ranges::size(keys)};
+}
 
 template <filter_kind K, hash_function H = xxh3>
 class filter {
@@ -51,42 +63,51 @@ class filter {
   }
   // From all keys at once; those that come again count once. While it builds, each key takes 8 bytes more.
   // 0 threads: as many as processors.
-  template <class Key>
+  template <key_range Keys>
   requires static_kind<K>
-  static result<filter> build(std::span<const Key> keys, const filter_params& params, const H& hash = {},
+  static result<filter> build(const Keys& keys, const filter_params& params, const H& hash = {},
                               unsigned threads = 0) noexcept {
-    auto digests = digests_of(keys, hash, params.memory);
+    auto digests = detail::key_digest_buffer::make(hash, span_of_keys(keys), params.memory);
     if (!digests) return fail(digests.error());
-    return checked(K::build(params, words_of(*digests), threads), hash);
+    return checked(K::build(params, digests->digests(), threads), hash);
   }
   // The same for kinds that also take keys that they must not match.
-  template <class Key>
+  template <key_range Keys, key_range Excluded>
   requires excluding_kind<K>
-  static result<filter> build(std::span<const Key> keys, std::span<const Key> excluded, const filter_params& params,
+  static result<filter> build(const Keys& keys, const Excluded& excluded, const filter_params& params,
                               const H& hash = {}, unsigned threads = 0) noexcept {
-    auto digests = digests_of(keys, hash, params.memory);
+    auto digests = detail::key_digest_buffer::make(hash, span_of_keys(keys), params.memory);
     if (!digests) return fail(digests.error());
-    auto others = digests_of(excluded, hash, params.memory);
+    auto others = detail::key_digest_buffer::make(hash, span_of_keys(excluded), params.memory);
     if (!others) return fail(others.error());
-    return checked(K::build(params, words_of(*digests), words_of(*others), threads), hash);
+    return checked(K::build(params, digests->digests(), others->digests(), threads), hash);
   }
 
   // Loads a file that was written with the same kind, hash, seed and key.
-  static result<filter> load(const char* path, const H& hash = {}, const load_options& options = {}) noexcept {
+  static result<filter> load(file_path path, const H& hash = {}, const load_options& options = {}) noexcept {
     auto stored = bloomery::load<K>(path, options);
     if (!stored) return fail(stored.error());
     if (!(stored->hash == spec_of(hash))) {
-      return fail(errc::mismatch, "the file was written with another hash, seed or key than the program uses");
+      constexpr std::string_view why = "the file was written with another hash, seed or key than the program uses";
+      return name_file(fail(errc::mismatch, why), path);
     }
     return filter(std::move(stored->filter), hash);
   }
-  [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept {
+  [[nodiscard]] result<void> save(file_path path, const save_options& options = {}) const noexcept {
     return bloomery::save(kind_, spec_of(hash_), path, options);
   }
 
   template <class Key>
   insert_result insert(const Key& key) noexcept {
     return with_digest(key, [&](auto digest) { return kind_.insert(digest); });
+  }
+  // The same without an answer, but whether the filter holds the key now: false only for fixed-capacity kinds.
+  template <class Key>
+  bool add(const Key& key) noexcept {
+    return with_digest(key, [&](auto digest) {
+      if constexpr (requires { kind_.add(digest); }) return kind_.add(digest);
+      return kind_.insert(digest) != insert_result::full;
+    });
   }
   template <class Key>
   [[nodiscard]] bool may_contain(const Key& key) const noexcept {
@@ -115,67 +136,96 @@ class filter {
   [[nodiscard]] std::uint64_t count(const Key& key) const noexcept { return kind_.count(digest(key)); }
 
   // Batches of keys of one type: hashed while memory answers where the kind can, elsewhere in groups, before the
-  // filter is accessed. A fixed-capacity kind stops when it is full: insert_until_full returns where.
-  template <class Key>
-  std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
+  // filter is accessed. A fixed-capacity kind stops when it is full: add_until_full returns where.
+  template <key_range Keys>
+  std::uint64_t add_batch(const Keys& keys) noexcept {
+    const auto all = span_of_keys(keys);
     if constexpr (stream_kind<K>) {
-      if (!takes_128_bit()) return kind_.insert_stream(keys.size(), digest_feed(key_digests<H, Key>{hash_, keys}));
+      if (!takes_128_bit()) return kind_.add_stream(all.size(), digest_feed(feed_of(all)));
     }
     if constexpr (bounded_kind<K>) {
-      return insert_until_full(keys).inserted;
+      return add_until_full(all).inserted;
     } else {
       std::uint64_t inserted = 0;
-      for_each_group(keys, [&](auto digests, std::size_t /*first*/) { inserted += kind_.insert_batch(digests); });
+      for_each_group(all, [&](auto digests, std::size_t /*first*/) { inserted += kind_.add_batch(digests); });
       return inserted;
     }
   }
-  // The same for fixed-capacity kinds: stops at the first key that does not fit, with the keys before it inserted. Keys
-  // after the group of that one are not hashed.
-  template <class Key>
-  batch_outcome insert_until_full(std::span<const Key> keys) noexcept requires bounded_kind<K> {
+  // The same with an answer for each key: bit i of `fresh` is set when key i was new; it holds mask_words(keys) words.
+  // Stops at the first key that does not fit.
+  template <key_range Keys>
+  batch_outcome insert_batch(const Keys& keys, std::span<std::uint64_t> fresh) noexcept {
+    const auto keys_left = span_of_keys(keys);
+    for (std::size_t i = 0; i < mask_words(keys_left.size()); ++i) fresh[i] = 0;
     batch_outcome all;
-    for_each_group(keys, [&](auto digests, std::size_t /*first*/) {
-      const batch_outcome some = kind_.insert_until_full(digests);
-      all.taken += some.taken;
-      all.inserted += some.inserted;
-      return some.taken == digests.size();
+    for_each_group(keys_left, [&](auto digests, std::size_t first) {
+      const batch_outcome some = bloomery::insert_batch(kind_, digests, fresh.subspan(first / 64));
+      return add_up(all, some, digests.size());
+    });
+    return all;
+  }
+  // The keys of any iterators, as far as they fit.
+  template <std::input_iterator Iterator, std::sentinel_for<Iterator> Sentinel>
+  batch_outcome insert(Iterator first, Sentinel last) noexcept {
+    if constexpr (std::contiguous_iterator<Iterator> && std::sized_sentinel_for<Sentinel, Iterator>) {
+      const std::span<const std::iter_value_t<Iterator>> keys(std::to_address(first),
+                                                              static_cast<std::size_t>(last - first));
+      if constexpr (bounded_kind<K>) return add_until_full(keys);
+      return {keys.size(), add_batch(keys)};
+    }
+    batch_outcome all;
+    for (; first != last; ++first, ++all.taken) {
+      const insert_result done = insert(*first);
+      if (done == insert_result::full) break;
+      all.inserted += done == insert_result::inserted ? 1U : 0U;
+    }
+    return all;
+  }
+  // For fixed-capacity kinds: stops at the first key that does not fit, with the keys before it inserted. Keys after
+  // the group of that one are not hashed.
+  template <key_range Keys>
+  batch_outcome add_until_full(const Keys& keys) noexcept requires bounded_kind<K> {
+    batch_outcome all;
+    for_each_group(span_of_keys(keys), [&](auto digests, std::size_t /*first*/) {
+      return add_up(all, kind_.add_until_full(digests), digests.size());
     });
     return all;
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers key i; the mask holds mask_words(keys.size()) words.
-  template <class Key>
-  void may_contain_batch(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept {
+  template <key_range Keys>
+  void may_contain_batch(const Keys& keys, std::span<std::uint64_t> mask) const noexcept {
+    const auto all = span_of_keys(keys);
     if constexpr (stream_query_kind<K>) {
-      if (!takes_128_bit())
-        return kind_.may_contain_stream(keys.size(), digest_feed(key_digests<H, Key>{hash_, keys}), mask);
+      if (!takes_128_bit()) return kind_.may_contain_stream(all.size(), digest_feed(feed_of(all)), mask);
     }
     for_each_group(
-        keys, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
+        all, [&](auto digests, std::size_t first) { kind_.may_contain_batch(digests, mask.subspan(first / 64)); });
   }
 
   // How many of the keys were there and are erased.
-  template <class Key>
-  std::uint64_t erase_batch(std::span<const Key> keys) noexcept requires erasable<K> {
+  template <key_range Keys>
+  std::uint64_t erase_batch(const Keys& keys) noexcept requires erasable<K> {
     std::uint64_t erased = 0;
-    run_groups<std::uint64_t>(
-        keys, [&](auto digests, std::size_t /*first*/) { erased += bloomery::erase_batch(kind_, digests); });
+    run_groups<std::uint64_t>(span_of_keys(keys), [&](auto digests, std::size_t /*first*/) {
+      erased += bloomery::erase_batch(kind_, digests);
+    });
     return erased;
   }
   // How often each key is there; `counts` holds keys.size() numbers.
-  template <class Key>
+  template <key_range Keys>
   requires countable<K>
-  void count_batch(std::span<const Key> keys, std::span<std::uint64_t> counts) const noexcept {
-    run_groups<std::uint64_t>(keys, [&](auto digests, std::size_t first) {
+  void count_batch(const Keys& keys, std::span<std::uint64_t> counts) const noexcept {
+    run_groups<std::uint64_t>(span_of_keys(keys), [&](auto digests, std::size_t first) {
       bloomery::count_batch(kind_, digests, counts.subspan(first, digests.size()));
     });
   }
 
   // The indexes of the keys that may be present; `selection` holds keys.size() of them. How many there are.
-  template <class Key>
-  std::size_t may_contain_select(std::span<const Key> keys, std::span<std::uint32_t> selection) const noexcept {
+  template <key_range Keys>
+  std::size_t may_contain_select(const Keys& keys, std::span<std::uint32_t> selection) const noexcept {
     std::size_t count = 0;
     std::array<std::uint64_t, mask_words(group)> mask{};
-    for_each_group(keys, [&](auto digests, std::size_t first) {
+    for_each_group(span_of_keys(keys), [&](auto digests, std::size_t first) {
       kind_.may_contain_batch(digests, mask);
       const std::size_t found = selection_of(mask, digests.size(), selection.subspan(count));
       for (std::size_t i = 0; i < found; ++i) selection[count + i] += static_cast<std::uint32_t>(first);
@@ -193,18 +243,19 @@ class filter {
       return front_->with_digest(key, [&](auto digest) { return writer_.insert(digest); });
     }
     // How many of the keys changed something.
-    template <class Key>
-    std::uint64_t insert_batch(std::span<const Key> keys) noexcept {
+    template <key_range Keys>
+    std::uint64_t add_batch(const Keys& keys) noexcept {
+      const auto all = span_of_keys(keys);
       std::uint64_t inserted = 0;
       if (front_->takes_128_bit()) {
-        for (const Key& key : keys) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
+        for (const auto& key : all) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
         return inserted;
       }
-      const key_digests<H, Key> source{front_->hash_, keys};
-      std::array<std::uint64_t, 64> room;
-      for (std::size_t first = 0; first < keys.size(); first += room.size()) {
-        const std::size_t size = keys.size() - first < room.size() ? keys.size() - first : room.size();
-        inserted += writer_.insert_batch({source(first, size, room.data()), size});
+      const auto source = front_->feed_of(all);
+      std::array<std::uint64_t, 64> buffer;
+      for (std::size_t first = 0; first < all.size(); first += buffer.size()) {
+        const std::size_t size = all.size() - first < buffer.size() ? all.size() - first : buffer.size();
+        inserted += writer_.add_batch({source(first, size, buffer.data()), size});
       }
       return inserted;
     }
@@ -234,10 +285,29 @@ class filter {
     if (!copy) return fail(copy.error());
     return filter(std::move(*copy), hash_);
   }
+  // Union and intersection: same hash, seed and key, and the geometry that the kind requires.
   result<void> merge(const filter& other) noexcept requires mergeable<K> {
-    if (!(spec_of(hash_) == spec_of(other.hash_))) return fail(errc::mismatch, "they use different seeds or keys");
+    if (auto same = check_same_hash(other); !same) return same;
     return kind_.merge(other.kind_);
   }
+  result<void> intersect(const filter& other) noexcept requires intersectable<K> {
+    if (auto same = check_same_hash(other); !same) return same;
+    return kind_.intersect(other.kind_);
+  }
+  void clear() noexcept requires dynamic_kind<K> { kind_.clear(); }
+  // Same hash, seed, key and content.
+  friend bool operator==(const filter& a, const filter& b) noexcept {
+    return spec_of(a.hash_) == spec_of(b.hash_) && a.kind_ == b.kind_;
+  }
+
+  [[nodiscard]] key_count keys() const noexcept { return kind_.keys(); }
+  [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return kind_.capacity_keys(); }
+  [[nodiscard]] double target_fpr() const noexcept { return kind_.target_fpr(); }
+  // By the fill as it is now: these read the whole filter.
+  [[nodiscard]] double fpr_now() const noexcept { return kind_.fpr_now(); }
+  [[nodiscard]] double estimated_keys() const noexcept { return kind_.estimated_keys(); }
+  [[nodiscard]] double fill() const noexcept { return kind_.fill(); }
+  [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return kind_.memory_bytes(); }
 
  private:
   static constexpr bool both_128_bit = digest128_kind<K> && hash128_function<H>;
@@ -246,20 +316,19 @@ class filter {
 
   filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {}
 
-  template <class Key>
-  static result<aligned_buffer> digests_of(std::span<const Key> keys, const H& hash,
-                                           const memory_hooks* hooks) noexcept {
-    auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", hooks);
-    if (!memory) return memory;
-    const auto digests = words_of(*memory);
-    const key_digests<H, Key> source{hash, keys};
-    for (std::size_t first = 0; first < keys.size(); first += 64) {
-      source(first, keys.size() - first < 64 ? keys.size() - first : 64, digests.data() + first);
-    }
-    return memory;
+  [[nodiscard]] result<void> check_same_hash(const filter& other) const noexcept {
+    if (spec_of(hash_) == spec_of(other.hash_)) return {};
+    return fail(errc::mismatch, "they use different seeds or keys");
   }
-  static std::span<std::uint64_t> words_of(aligned_buffer& memory) noexcept {
-    return {reinterpret_cast<std::uint64_t*>(memory.data()), memory.size_bytes() / sizeof(std::uint64_t)};
+  // Whether all of a group were taken.
+  static bool add_up(batch_outcome& all, const batch_outcome& some, std::size_t size) noexcept {
+    all.taken += some.taken;
+    all.inserted += some.inserted;
+    return some.taken == size;
+  }
+  template <class Key>
+  [[nodiscard]] key_digests<H, Key> feed_of(std::span<const Key> keys) const noexcept {
+    return {hash_, keys};
   }
 
   // Whether the hash has the bits that the filter's number of keys needs.

@@ -20,6 +20,8 @@
 // signature, or because every size in its header fits the size of the file exactly. Two that fit are an error that
 // names both; `from` decides. Formats that nearly any bytes fit (confidence::weak) are never chosen by themselves.
 //
+// A file is opened once, and what is detected is what is mapped or read: another file under its name is never mixed in.
+//
 // Files are mapped and queried in place. A filter that is to be changed is loaded into memory (`in_memory`).
 // Nothing is allocated before the sizes in the header were compared with what is there.
 #pragma once
@@ -114,12 +116,11 @@ struct format {
   bool gzip = false;    // the product packs whole files with gzip, too
   bool by_end = false;  // what it is shows at its end: its first bytes refute nothing
   bool parts = false;   // the product returns a filter in pieces; a file is all of them, one after the other
-  // The options of the tool that it takes beside sizes, by their names and separated by blanks: those of
-  // format_options, and `mode`, `growth` of filter_params.
-  std::string_view options{};
+  // What it takes beside sizes, as data: the members of format_options, and `mode`, `growth` of filter_params.
+  std::span<const option_info> options{};
 
   // The rest is empty for `native` and `text`, which any_filter reads and writes itself.
-  const kind_info* kind = nullptr;  // what `make` makes
+  const kind_entry* kind = nullptr;  // what `make` makes
   detection (*detect)(const detection_input& seen) noexcept = nullptr;
   result<any_filter> (*open)(source_bytes source, const format_options& options) noexcept = nullptr;
   // The hash that `make` will need, and the size that it will have: digest_bits among it.
@@ -133,7 +134,7 @@ struct format {
                        const format_options& options) noexcept = nullptr;
 
   // Of formats with several kinds: the one that `make` will make; nullptr when there is none of that name.
-  const kind_info* (*kind_of)(const format_options& options) noexcept = nullptr;
+  const kind_entry* (*kind_of)(const format_options& options) noexcept = nullptr;
   // Of formats with several encodings: that of a file, by its first bytes, so that it can be written again in it.
   std::string_view (*form_of)(std::span<const std::byte> first) noexcept = nullptr;
   // Of formats whose filters are not kinds of ours: the one that has the same bits, or an error that states why there
@@ -173,8 +174,9 @@ struct opened {
 
 namespace detail {
 
-// Where a stream of unknown length is to end, by its first bytes.
-BLOOMERY_API result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept;
+// Where a stream of unknown length is to end, by its first bytes. `header` gets that of a native stream.
+BLOOMERY_API result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from,
+                                                std::optional<file_header>* header = nullptr) noexcept;
 // A file of another product, unpacked where it is packed.
 BLOOMERY_API result<opened> open_foreign(const format& form, source_bytes source, const open_options& how) noexcept;
 BLOOMERY_API result<void> save_foreign(const any_filter& filter, const format& form, const byte_sink& sink,
@@ -185,8 +187,9 @@ BLOOMERY_API result<void> save_foreign(const any_filter& filter, const format& f
 // A file that was read into memory.
 BLOOMERY_API result<opened> open_bytes(file_bytes bytes, const open_options& how = {}) noexcept;
 
-// A file, pipe or device.
-BLOOMERY_API result<opened> open(const char* path, const open_options& how = {}) noexcept;
+// A file, pipe or device; or one that is open. It is opened once: what is detected is what is opened.
+BLOOMERY_API result<opened> open(file_path path, const open_options& how = {}) noexcept;
+BLOOMERY_API result<opened> open(const input_file& file, const open_options& how = {}) noexcept;
 
 // Whether files in a format are packed so; an error that states how they are.
 BLOOMERY_API result<void> packs(const format& form, std::uint32_t codec) noexcept;
@@ -203,7 +206,7 @@ BLOOMERY_API result<any_filter> make(std::string_view name, const filter_params&
 BLOOMERY_API result<void> save_to(const any_filter& filter, const format& form, const byte_sink& sink,
                                   const save_options& how = {}, const format_options& options = {}) noexcept;
 
-BLOOMERY_API result<void> save(const any_filter& filter, const format& form, const char* path,
+BLOOMERY_API result<void> save(const any_filter& filter, const format& form, file_path path,
                                const save_options& how = {}, const format_options& options = {}) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -1,5 +1,5 @@
 // kinds.hpp: THE list of kinds. Everything that needs "all kinds" (the tool, files, suites, fuzzers, benchmarks) walks
-// it.
+// it, as types here or as the table of kinds/table.hpp.
 //
 // To add a kind: its header, its test, and its line here. See CONTRIBUTING.md.
 #pragma once
@@ -17,6 +17,7 @@
 #include <bloomery/kinds/growing.hpp>
 #include <bloomery/kinds/ribbon.hpp>
 #include <bloomery/kinds/scalable.hpp>
+#include <bloomery/kinds/table.hpp>
 #include <bloomery/kinds/window.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -38,14 +39,6 @@ using kind_list = type_list<  //
     >;
 
 namespace detail {
-template <class... Ks>
-constexpr bool construction_matches_concepts(type_list<Ks...> /*kinds*/) noexcept {
-  return ((static_kind<Ks> == Ks::info.is_static && dynamic_kind<Ks> != static_kind<Ks>)&&...);
-}
-template <class... Ks>
-constexpr bool exclusion_matches_concepts(type_list<Ks...> /*kinds*/) noexcept {
-  return ((excluding_kind<Ks> == Ks::info.excludes) && ...);
-}
 // A file has the kind's number: two with one would read each other's.
 template <class... Ks>
 constexpr bool ids_are_unique(type_list<Ks...> /*kinds*/) noexcept {
@@ -53,18 +46,12 @@ constexpr bool ids_are_unique(type_list<Ks...> /*kinds*/) noexcept {
   return ((with(Ks::info.id) == 1) && ...);
 }
 template <class... Ks>
-constexpr bool loss_matches_concepts(type_list<Ks...> /*kinds*/) noexcept {
-  return ((losing<Ks> == Ks::info.may_lose) && ...);
+constexpr bool all_are_explained(type_list<Ks...> /*kinds*/) noexcept {
+  return (explained_kind<Ks> && ...);
 }
 }  // namespace detail
+static_assert(detail::all_are_explained(kind_list{}), "a kind explains its look-ups");
 static_assert(detail::ids_are_unique(kind_list{}), "two kinds have the same id");
-static_assert(detail::construction_matches_concepts(kind_list{}), "a kind takes keys as they come or is built at once");
-static_assert(detail::exclusion_matches_concepts(kind_list{}), "kinds that take a second list say so");
-static_assert(detail::loss_matches_concepts(kind_list{}), "a kind that may lose keys tells how many");
-
-// The kind with this name or id, or nullptr.
-BLOOMERY_API const kind_info* find_kind(std::string_view name) noexcept;
-BLOOMERY_API const kind_info* find_kind(std::uint32_t id) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
 

@@ -1,10 +1,23 @@
+#include <algorithm>
 #include <bloomery/core/error.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
+BLOOMERY_BODY void path_tail::assign(std::string_view path) noexcept {
+  constexpr std::string_view cut = "...";
+  const std::size_t most = text_.size() - 1;
+  char* to = text_.data();
+  if (path.size() > most) {
+    to = std::copy(cut.begin(), cut.end(), to);
+    path.remove_prefix(path.size() - (most - cut.size()));
+  }
+  *std::copy(path.begin(), path.end(), to) = '\0';
+}
+
 BLOOMERY_BODY error make_error(errc code, std::string_view text, std::array<std::uint64_t, 4> number) noexcept {
   error e;
   e.code = code;
+  e.advice = row_of(code).usual_remedy;
   e.number = number;
   const std::size_t length = text.size() < e.text.size() - 1 ? text.size() : e.text.size() - 1;
   if (length != 0) std::memcpy(e.text.data(), text.data(), length);
@@ -27,9 +40,9 @@ BLOOMERY_BODY error_text human_bytes(std::uint64_t bytes) noexcept {
   return text;
 }
 
-BLOOMERY_BODY error_text describe(const error& e) noexcept {
+BLOOMERY_BODY error_text sentence_of(const error& e) noexcept {
   error_text out;
-  const std::string_view sentence = error_template(e.code);
+  const std::string_view sentence = row_of(e.code).sentence;
   for (std::size_t i = 0; i < sentence.size(); ++i) {
     const std::size_t close = sentence[i] == '{' ? sentence.find('}', i) : std::string_view::npos;
     if (close == std::string_view::npos) {
@@ -50,6 +63,23 @@ BLOOMERY_BODY error_text describe(const error& e) noexcept {
       }
     }
     i = close;
+  }
+  return out;
+}
+
+BLOOMERY_BODY error_text describe(const error& e, remedy_words words) noexcept {
+  error_text out;
+  if (!e.path.empty()) {
+    out.append(e.path.view());
+    out.append(": ");
+  }
+  const error_text sentence = sentence_of(e);
+  out.append(sentence.view());
+  if (const std::string_view advice = words(e.advice); !advice.empty()) {
+    // "is cut short: it has 5 bytes; copy it again", but "exists already: use another name".
+    const bool has_reason = sentence.view().find(": ") != std::string_view::npos;
+    out.append(has_reason ? "; " : ": ");
+    out.append(advice);
   }
   return out;
 }

@@ -279,7 +279,7 @@ result<size_plan> plan(const filter_params& params, const format_options& /*opti
                    .hashes = static_cast<unsigned>(hashes),
                    .bits_per_key = bits / keys,
                    .memory_bytes = words_of(whole_bits) * 8,
-                   .digest_bits = filter::digest_bits};
+                   .digest_bits = filter::width};
 }
 
 result<any_filter> make(const filter_params& params, const format_options& options) noexcept {
@@ -311,6 +311,11 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return sink(self->bits());
 }
 
+constexpr std::array encodings = {option_choice{"binary", "as WriteTo does"},
+                                  option_choice{"json", "as MarshalJSON does"}};
+constexpr std::array options_of_format = {
+    option_info{.name = "encoding", .title = "encodings", .help = "encoding of the file", .choices = encodings}};
+
 }  // namespace bits_and_blooms
 
 const format bits_and_blooms_format = {
@@ -318,8 +323,8 @@ const format bits_and_blooms_format = {
     .summary = "the Go package bits-and-blooms/bloom, binary and JSON",
     .writes = true,
     .merges = true,
-    .options = "form",
-    .kind = &bits_and_blooms::rule::info,
+    .options = bits_and_blooms::options_of_format,
+    .kind = &foreign_entry<bits_and_blooms::rule>,
     .detect = bits_and_blooms::detect,
     .open = bits_and_blooms::open,
     .hash = bits_and_blooms::hash,

@@ -52,8 +52,13 @@ struct carried {
     stats.target_fpr = fpr;
     stats.keys = {keys, true};
   }
-  void describe(named_value& third, named_value& /*fourth*/) const noexcept {
-    if (data.size_bytes() != 0) third = {.name = "data bytes", .number = data.size_bytes()};
+  void add_facts(fact_list& facts) const noexcept {
+    if (data.size_bytes() == 0) return;
+    facts.add({.name = "data_bytes",
+               .label = "data bytes",
+               .value = std::uint64_t{data.size_bytes()},
+               .unit = fact_unit::bytes,
+               .help = "what the file carries behind its bits"});
   }
   void count(std::uint64_t inserted) noexcept { keys += inserted; }
   void recount(double estimated_keys) noexcept { keys = static_cast<std::uint64_t>(estimated_keys + 0.5); }
@@ -164,7 +169,7 @@ result<size_plan> plan(const filter_params& params, const format_options& /*opti
                    .hashes = static_cast<unsigned>(hashes),
                    .bits_per_key = bits / keys,
                    .memory_bytes = h.bit_bytes(),
-                   .digest_bits = filter::digest_bits};
+                   .digest_bits = filter::width};
 }
 
 result<any_filter> make(const filter_params& params, const format_options& options) noexcept {
@@ -200,7 +205,7 @@ const format dcso_format = {
     .writes = true,
     .merges = true,
     .gzip = true,
-    .kind = &dcso::rule::info,
+    .kind = &foreign_entry<dcso::rule>,
     .detect = dcso::detect,
     .open = dcso::open,
     .hash = dcso::hash,

@@ -40,6 +40,15 @@ constexpr kind_info foreign_kind(std::uint32_t number, std::string_view summary)
   return {.id = first_foreign_id + number, .name = "bloom", .summary = summary, .lines = "one a hash function"};
 }
 
+template <class Rule>
+inline constexpr kind_entry foreign_entry{
+    .info = &Rule::info,
+    .capabilities = {.inserts = true,
+                     .merges = true,
+                     .intersects = true,
+                     .maps = true,
+                     .takes_digest128 = std::is_same_v<typename Rule::digest, digest128>}};
+
 // Bit i in byte i / 8, from its lowest bit on.
 constexpr std::uint64_t low_bits_first(std::uint64_t bit) noexcept { return bit / 8; }
 // The same in words of 64 bits, of which the highest byte comes first.
@@ -53,7 +62,7 @@ struct nothing_carried {
     stats.target_known = false;
     stats.keys = {static_cast<std::uint64_t>(stats.estimated_keys + 0.5), false};
   }
-  void describe(named_value& /*third*/, named_value& /*fourth*/) const noexcept {}
+  void add_facts(fact_list& /*facts*/) const noexcept {}
   void count(std::uint64_t /*inserted*/) noexcept {}
   void recount(double /*estimated_keys*/) noexcept {}  // after what nobody counted: an intersection, or 0 for none
   static result<void> join(const nothing_carried& /*other*/) noexcept { return {}; }  // a union: whether it may be
@@ -75,7 +84,7 @@ class foreign_bloom final : public bloomery::detail::filter_model {
  public:
   using digest = typename Rule::digest;
   using carried = typename Rule::carried;
-  static constexpr unsigned digest_bits = sizeof(digest) * 8;
+  static constexpr unsigned width = sizeof(digest) * 8;
 
   // Over the bytes of a file, from `offset` on. The caller has checked that they are there, and the shape.
   static result<any_filter> open(source_bytes source, std::uint64_t offset, const bloom_shape& shape, carried with,
@@ -103,7 +112,7 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     return source_.bytes().subspan(offset_, shape_.size_bytes);
   }
 
-  [[nodiscard]] const kind_info& info() const noexcept override { return Rule::info; }
+  [[nodiscard]] const kind_entry& kind() const noexcept override { return foreign_entry<Rule>; }
   [[nodiscard]] bool is_mapped() const noexcept override { return source_.is_mapped(); }
   [[nodiscard]] stored_shape shape() const noexcept override {
     filter_stats known;
@@ -112,35 +121,28 @@ class foreign_bloom final : public bloomery::detail::filter_model {
             .fpr = known.target_fpr,
             .keys = known.keys.keys,
             .keys_exact = known.keys.exact,
-            .digest_bits = digest_bits};
+            .digest_bits = width};
   }
-  [[nodiscard]] named_values describe() const noexcept override {
-    named_values values{{{.name = "bits", .number = shape_.bits}, {.name = "hash functions", .number = shape_.hashes}}};
-    carried_.describe(values[2], values[3]);
-    return values;
+  [[nodiscard]] fact_list facts() const noexcept override {
+    fact_list out{bits_fact(shape_.bits), hashes_fact(shape_.hashes)};
+    carried_.add_facts(out);
+    return out;
   }
   [[nodiscard]] result<filter_stats> stats() const noexcept override;
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override { return bits(); }
 
-  result<std::uint64_t> insert(std::span<const std::uint64_t> digests) noexcept override { return insert_any(digests); }
-  result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override { return insert_any(digests); }
-  result<std::uint64_t> insert256(std::span<const digest256> digests) noexcept override { return insert_any(digests); }
-  result<void> may_contain(std::span<const std::uint64_t> digests,
-                           std::span<std::uint64_t> mask) const noexcept override {
-    return query_any(digests, mask);
+  [[nodiscard]] unsigned digest_bits() const noexcept override { return width; }
+  result<std::uint64_t> add(const digest_span& digests) noexcept override {
+    if (is_mapped()) return read_only();
+    const std::uint64_t inserted = insert_all(digests.as<digest>());
+    carried_.count(inserted);
+    return inserted;
   }
-  result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    return query_any(digests, mask);
+  result<void> may_contain(const digest_span& digests, std::span<std::uint64_t> mask) const noexcept override {
+    query_all(digests.as<digest>(), mask);
+    return {};
   }
-  result<void> may_contain256(std::span<const digest256> digests,
-                              std::span<std::uint64_t> mask) const noexcept override {
-    return query_any(digests, mask);
-  }
-  result<std::uint64_t> erase(std::span<const std::uint64_t> /*digests*/) noexcept override { return cannot("erase"); }
-  result<void> count(std::span<const std::uint64_t> /*digests*/,
-                     std::span<std::uint64_t> /*counts*/) const noexcept override {
-    return cannot("count");
-  }
+  [[nodiscard]] result<explanation> explain(const digest_span& one) const noexcept override;
   result<void> merge(const filter_model& other, merge_fpr /*rate*/) noexcept override {
     const auto& from = static_cast<const foreign_bloom&>(other);
     if (auto can = check_geometry(from); !can) return can;
@@ -158,10 +160,6 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     carried_.recount(estimate_overlap(cells(), ours, fill(from.set_bits()), fill(set_bits())).keys);
     return {};
   }
-  [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t /*factor*/) const noexcept override {
-    return cannot("fold");
-  }
-  [[nodiscard]] std::uint64_t fold_units() const noexcept override { return 0; }
   [[nodiscard]] result<std::unique_ptr<filter_model>> clone() const noexcept override {
     auto with = carried_.clone();
     if (!with) return fail(with.error());
@@ -192,6 +190,13 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     return not_native();
   }
 
+  [[nodiscard]] failure cannot(std::string_view what) const noexcept override {
+    error_text text;
+    text.append("this is a Bloom filter of another product, which cannot ");
+    text.append(what);
+    return fail(errc::unsupported, text.view());
+  }
+
  private:
   foreign_bloom(source_bytes source, std::uint64_t offset, const bloom_shape& shape, carried with) noexcept
       : source_(std::move(source)),
@@ -207,12 +212,6 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     return self;
   }
 
-  static failure cannot(std::string_view what) noexcept {
-    error_text text;
-    text.append("this is a Bloom filter of another product, which cannot ");
-    text.append(what);
-    return fail(errc::unsupported, text.view());
-  }
   static failure read_only() noexcept { return fail(errc::read_only, "a mapped filter"); }
   static failure not_native() noexcept {
     return fail(errc::unsupported, "its bits are another product's and are none of a native filter: keep its format");
@@ -258,33 +257,8 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     return std::log1p(-limited / m) * -m / static_cast<double>(shape_.hashes);
   }
 
-  template <class Digest>
-  result<std::uint64_t> insert_any(std::span<const Digest> digests) noexcept {
-    if constexpr (!std::is_same_v<Digest, digest>) {
-      return wrong_width();
-    } else {
-      if (is_mapped()) return read_only();
-      const std::uint64_t inserted = insert_all(digests);
-      carried_.count(inserted);
-      return inserted;
-    }
-  }
-  template <class Digest>
-  result<void> query_any(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
-    if constexpr (!std::is_same_v<Digest, digest>) {
-      return wrong_width();
-    } else {
-      ask_all(digests, mask);
-      return {};
-    }
-  }
-  static failure wrong_width() noexcept {
-    return fail(errc::unsupported, digest_bits == 64    ? "this filter takes 64-bit digests"
-                                   : digest_bits == 128 ? "this filter takes 128-bit digests"
-                                                        : "this filter takes 256-bit digests");
-  }
   std::uint64_t insert_all(std::span<const digest> digests) noexcept;
-  void ask_all(std::span<const digest> digests, std::span<std::uint64_t> mask) const noexcept;
+  void query_all(std::span<const digest> digests, std::span<std::uint64_t> mask) const noexcept;
   [[nodiscard]] double measured_rate(double formula) const noexcept;
 
   static constexpr std::size_t group = 64;
@@ -317,6 +291,28 @@ result<filter_stats> foreign_bloom<Rule>::stats() const noexcept {
   return stats;
 }
 
+template <class Rule>
+result<explanation> foreign_bloom<Rule>::explain(const digest_span& one) const noexcept {
+  const digest& key = one.as<digest>()[0];
+  explanation out(key);
+  if (shape_.hashes == 0) {
+    out.add_note({}, "the filter has no hash functions, so every key matches", true);
+    return out;
+  }
+  const std::byte* const at = bits().data();
+  const auto value = [&](std::uint64_t bit) { return test(at, bit); };
+  typename Rule::probes probes(key, bits_);
+  out.begin({});
+  for (unsigned n = 0; n < shape_.hashes; ++n) {
+    lookup_probe probe = probe_of_bit(probes.next(), value);
+    probe.byte_offset = Rule::byte_of(probe.position);
+    out.add(probe);
+  }
+  out.draw(0, shape_.bits, value);
+  out.end();
+  return out;
+}
+
 // Digests of keys by chance.
 inline std::uint64_t sampled(std::uint64_t i, std::uint64_t /*like*/) noexcept { return mix64(i); }
 inline digest128 sampled(std::uint64_t i, const digest128& /*like*/) noexcept {
@@ -346,7 +342,7 @@ double foreign_bloom<Rule>::measured_rate(double formula) const noexcept {
         digests[i] = sampled(at + i, digest{});
       }
     }
-    ask_all(digests, mask);
+    query_all(digests, mask);
     found += static_cast<std::uint64_t>(std::popcount(mask[0]));
   }
   const double expected = formula * static_cast<double>(samples);
@@ -382,7 +378,7 @@ std::uint64_t foreign_bloom<Rule>::insert_all(std::span<const digest> digests) n
 }
 
 template <class Rule>
-void foreign_bloom<Rule>::ask_all(std::span<const digest> digests, std::span<std::uint64_t> mask) const noexcept {
+void foreign_bloom<Rule>::query_all(std::span<const digest> digests, std::span<std::uint64_t> mask) const noexcept {
   using probes = typename Rule::probes;
   const std::byte* const at = bits().data();
   const bool far = shape_.size_bytes > near_bytes;

@@ -12,9 +12,14 @@ namespace {
 detection detect_native(const detection_input& seen) noexcept {
   const std::size_t magic = std::min(seen.first.size(), file_magic.size());
   if (magic == 0 || !bloomery::detail::starts_with(seen.first, file_magic.substr(0, magic))) return {};
-  // The loader reports what is wrong with it; a stream is read no further than its header states.
-  const auto header = bloomery::detail::decode_header_area(seen.first, seen.first.size());
-  return {confidence::signature, header ? header->file_bytes() : no_limit};
+  return {confidence::signature, no_limit};  // see native_limit
+}
+
+// How long a native stream is: it is read no further than its header states. The loader reports what is wrong with it.
+std::uint64_t native_limit(std::span<const std::byte> first, std::optional<file_header>* header) noexcept {
+  const auto decoded = bloomery::detail::decode_header_area(first, first.size());
+  if (decoded && header != nullptr) *header = *decoded;
+  return decoded ? decoded->file_bytes() : no_limit;
 }
 
 detection detect_text(const detection_input& seen) noexcept {
@@ -125,12 +130,14 @@ failure no_format(const detection_input& seen, const detections& all) noexcept {
   const std::string_view by_end = known ? std::string_view{} : guess_by_end(seen);
   what.append(by_end);
   // What is well known to be something else is none of those.
-  if (all.best() == confidence::weak && !known && by_end.empty()) {
+  const bool may_be_weak = all.best() == confidence::weak && !known && by_end.empty();
+  if (may_be_weak) {
     what.append("; could be ");
     what.append(all.names(confidence::weak).view());
-    what.append(": see --from");
   }
-  return fail(errc::no_format, what.view());
+  error why = make_error(errc::no_format, what.view());
+  if (may_be_weak) why.advice = remedy::name_the_format;
+  return fail(why);
 }
 
 // What is wrong with a file, if its first bytes show it: they are opened as if they were all, and that they are cut off
@@ -200,10 +207,11 @@ result<const format*> detect(const detection_input& seen) noexcept { return dete
 
 result<void> packs(const format& form, std::uint32_t codec) noexcept {
   if (form.is_native() || codec == codec_none || (codec == codec_gzip && form.gzip)) return {};
+  if (!form.gzip) return fail(errc::format_not_compressed, form.name);
   error_text text;
   text.append("files in format ");
   text.append(form.name);
-  text.append(form.gzip ? " are packed with gzip or not at all" : " are not compressed: leave --compress out");
+  text.append(" are packed with gzip or not at all");
   return fail(errc::unsupported, text.view());
 }
 
@@ -216,13 +224,15 @@ result<any_filter> make(std::string_view name, const filter_params& params, cons
 
 namespace detail {
 
-result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from) noexcept {
+result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string_view from,
+                                   std::optional<file_header>* header) noexcept {
   if (first.empty()) return no_limit;
   const detection_input seen{first, {}, {}};
   if (!from.empty()) {
     const auto form = find_or_fail(from);
     if (!form) return fail(form.error());
     const detection found = look_at(**form, seen);
+    if (*form == &native_format && found.sure != confidence::no) return native_limit(first, header);
     if (found.sure != confidence::no && found.limit_bytes != no_limit) return found.limit_bytes;
     // What is none of this format is not read to its end, which it may not have.
     const bool packed = (*form)->gzip && is_gzip(first);
@@ -234,6 +244,7 @@ result<std::uint64_t> stream_limit(std::span<const std::byte> first, std::string
   const detections all(every_format, seen);
   // Without its size, a stream may still turn out to be what only fits.
   if (all.best() < confidence::fits) return no_format(seen, all);
+  if (all.only(all.best()) == &native_format) return native_limit(first, header);
   return all.limit_bytes(all.best());
 }
 

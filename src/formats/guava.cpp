@@ -40,8 +40,11 @@ struct header {
 // The file states which strategy, and nothing of keys, FPR or funnel.
 template <bool Wide>
 struct carried : nothing_carried {
-  static void describe(named_value& third, named_value& /*fourth*/) noexcept {
-    third = {.name = "strategy", .text = Wide ? "MURMUR128_MITZ_64" : "MURMUR128_MITZ_32"};
+  static void add_facts(fact_list& facts) noexcept {
+    facts.add({.name = "strategy",
+               .label = "strategy",
+               .value = Wide ? "MURMUR128_MITZ_64" : "MURMUR128_MITZ_32",
+               .help = "how Guava turns a hash into positions"});
   }
   static result<carried> clone() noexcept { return carried{}; }
 };
@@ -197,15 +200,15 @@ result<size_plan> plan(const filter_params& params, const format_options& option
                    .hashes = static_cast<unsigned>(hashes),
                    .bits_per_key = static_cast<double>(words * 64) / static_cast<double>(size->keys),
                    .memory_bytes = words * 8,
-                   .digest_bits = *wide ? filter_64::digest_bits : filter_32::digest_bits};
+                   .digest_bits = *wide ? filter_64::width : filter_32::width};
 }
 
 result<any_filter> make(const filter_params& params, const format_options& options) noexcept {
   const auto size = plan(params, options);
   if (!size) return fail(size.error());
   const bloom_shape shape{size->bits, size->hashes, size->memory_bytes};
-  return size->digest_bits == filter_32::digest_bits ? filter_32::make(shape, {}, murmur, params.memory)
-                                                     : filter_64::make(shape, {}, murmur, params.memory);
+  return size->digest_bits == filter_32::width ? filter_32::make(shape, {}, murmur, params.memory)
+                                               : filter_64::make(shape, {}, murmur, params.memory);
 }
 
 bool holds(const any_filter& from) noexcept { return filter_64::in(from) != nullptr || filter_32::in(from) != nullptr; }
@@ -222,6 +225,19 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return save_as(0, *filter_32::in(from), sink);
 }
 
+constexpr std::array strategies = {option_choice{"64", "MURMUR128_MITZ_64"}, option_choice{"32", "MURMUR128_MITZ_32"}};
+constexpr std::array k_rules = {option_choice{"old", "as up to Guava 33.3"}, option_choice{"new", "as from 33.4 on"}};
+constexpr std::array options_of_format = {
+    option_info{.name = "strategy",
+                .title = "strategies",
+                .help = "MURMUR128_MITZ_64, which is Guava's default, or MURMUR128_MITZ_32",
+                .choices = strategies},
+    option_info{.name = "k-rule",
+                .title = "rules for k",
+                .help = "how the number of hash functions is chosen: old as up to Guava 33.3, new as from 33.4 on",
+                .choices = k_rules},
+};
+
 }  // namespace guava
 
 const format guava_format = {
@@ -229,8 +245,8 @@ const format guava_format = {
     .summary = "BloomFilter.writeTo of Google's Guava (Java)",
     .writes = true,
     .merges = true,
-    .options = "strategy k-rule",
-    .kind = &guava::rule_64::info,
+    .options = guava::options_of_format,
+    .kind = &foreign_entry<guava::rule_64>,
     .detect = guava::detect,
     .open = guava::open,
     .hash = guava::hash,

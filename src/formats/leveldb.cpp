@@ -18,8 +18,12 @@ constexpr std::uint64_t most_keys = 0x7fffffff;  // an int there
 struct carried : nothing_carried {
   unsigned k = 0;
 
-  void describe(named_value& third, named_value& /*fourth*/) const noexcept {
-    if (k > leveldb::most_hashes) third = {.name = "reserved k", .number = k};
+  void add_facts(fact_list& facts) const noexcept {
+    if (k <= leveldb::most_hashes) return;
+    facts.add({.name = "reserved_k",
+               .label = "reserved k",
+               .value = k,
+               .help = "no number of hash functions: all keys match"});
   }
   [[nodiscard]] result<void> join(const carried& other) const noexcept {
     if (k != other.k) return fail(errc::mismatch, "they have different numbers of hash functions");
@@ -59,7 +63,7 @@ detection detect(const detection_input& seen) noexcept {
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {
   const auto bytes = source.bytes();
-  if (leveldb::ends_a_table(bytes)) return bad_header(name, "it is a whole table: use --from leveldb-table");
+  if (leveldb::ends_a_table(bytes)) return bad_header(name, "it is a whole table, of format leveldb-table");
   if (bytes.size() < 2) {
     // To LevelDB such a filter matches nothing, and so does one of eight bits that are not set.
     return filter::make({8, 1, 1}, carried{{}, 1}, leveldb::hash, source.memory());
@@ -119,7 +123,7 @@ result<size_plan> plan(const filter_params& params, const format_options& /*opti
                    .hashes = hashes,
                    .bits_per_key = bits / std::max(1.0, keys),
                    .memory_bytes = size_bytes,
-                   .digest_bits = filter::digest_bits};
+                   .digest_bits = filter::width};
 }
 
 result<any_filter> make(const filter_params& params, const format_options& options) noexcept {
@@ -142,11 +146,11 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
 
 const format leveldb_format = {
     .name = leveldb_filter::name,
-    .summary = "one filter of LevelDB's built-in policy; without a signature: needs --from",
+    .summary = "one filter of LevelDB's built-in policy; it has no signature: name the format",
     .writes = true,
     .merges = true,
     .by_end = true,
-    .kind = &leveldb_filter::rule::info,
+    .kind = &foreign_entry<leveldb_filter::rule>,
     .detect = leveldb_filter::detect,
     .open = leveldb_filter::open,
     .hash = leveldb_filter::hash,

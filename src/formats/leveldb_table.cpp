@@ -151,6 +151,10 @@ struct block {
   }
 };
 
+bool test(std::span<const std::byte> filter, std::uint64_t bit) noexcept {
+  return (filter[bit / 8] & std::byte{1} << (bit % 8)) != std::byte{0};
+}
+
 // As KeyMayMatch of the policy.
 bool matches(std::span<const std::byte> filter, std::uint64_t digest) noexcept {
   if (filter.size() < 2) return false;
@@ -159,10 +163,24 @@ bool matches(std::span<const std::byte> filter, std::uint64_t digest) noexcept {
   if (k > leveldb::most_hashes) return true;
   leveldb::walk walk(digest);
   for (unsigned i = 0; i < k; ++i) {
-    const std::uint64_t bit = walk.next() % bits;
-    if ((filter[bit / 8] & std::byte{1} << (bit % 8)) == std::byte{0}) return false;
+    if (!test(filter, walk.next() % bits)) return false;
   }
   return true;
+}
+
+// The same, as what it reads. `part` is the filter among those of the table.
+void explain_filter(explanation& out, std::span<const std::byte> filter, std::uint64_t digest,
+                    const explained_part& part) noexcept {
+  if (filter.size() < 2) return out.add_note(part, "it holds no keys", false);
+  const std::uint64_t bits = (filter.size() - 1) * 8;
+  const auto k = std::to_integer<unsigned>(filter.back());
+  if (k > leveldb::most_hashes) return out.add_note(part, "it has an encoding for later, and matches every key", true);
+  const auto value = [filter](std::uint64_t bit) { return test(filter, bit); };
+  leveldb::walk walk(digest);
+  out.begin({.part = part});
+  for (unsigned i = 0; i < k; ++i) out.add(probe_of_bit(walk.next() % bits, value, part.first_byte));
+  out.draw(0, bits, value);
+  out.end();
 }
 
 class table_filter final : public bloomery::detail::filter_model {
@@ -171,6 +189,7 @@ class table_filter final : public bloomery::detail::filter_model {
                                         .name = "bloom",
                                         .summary = "Bloom filters in a table of LevelDB, one for each 2 KiB of data",
                                         .lines = "one a hash function and filter"};
+  static constexpr kind_entry entry{.info = &table_info, .capabilities = {.maps = true}};
 
   static result<std::unique_ptr<filter_model>> wrap(source_bytes source, std::uint64_t offset, std::uint64_t size_bytes,
                                                     std::uint64_t data_bytes) noexcept {
@@ -180,39 +199,27 @@ class table_filter final : public bloomery::detail::filter_model {
     return self;
   }
 
-  [[nodiscard]] const kind_info& info() const noexcept override { return table_info; }
+  [[nodiscard]] const kind_entry& kind() const noexcept override { return entry; }
   [[nodiscard]] bool is_mapped() const noexcept override { return source_.is_mapped(); }
   [[nodiscard]] stored_shape shape() const noexcept override { return {.keys_exact = false}; }
-  [[nodiscard]] named_values describe() const noexcept override;
+  [[nodiscard]] fact_list facts() const noexcept override;
   [[nodiscard]] result<filter_stats> stats() const noexcept override;
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
     return block_.bytes.first(static_cast<std::size_t>(block_.array_offset));
   }
-  result<std::uint64_t> insert(std::span<const std::uint64_t> /*digests*/) noexcept override { return read_only(); }
-  result<std::uint64_t> insert(std::span<const digest128> /*digests*/) noexcept override { return read_only(); }
-  result<void> may_contain(std::span<const std::uint64_t> digests,
-                           std::span<std::uint64_t> mask) const noexcept override {
+  result<std::uint64_t> add(const digest_span& /*digests*/) noexcept override { return read_only(); }
+  result<void> may_contain(const digest_span& keys, std::span<std::uint64_t> mask) const noexcept override {
+    const auto digests = keys.as<std::uint64_t>();
     for (std::size_t i = 0; i < digests.size(); ++i) {
       if (i % 64 == 0) mask[i / 64] = 0;
       mask[i / 64] |= std::uint64_t{any_matches(digests[i])} << (i % 64);
     }
     return {};
   }
-  result<void> may_contain(std::span<const digest128> /*digests*/,
-                           std::span<std::uint64_t> /*mask*/) const noexcept override {
-    return fail(errc::unsupported, "this filter takes 64-bit digests");
-  }
+  [[nodiscard]] result<explanation> explain(const digest_span& one) const noexcept override;
   result<std::uint64_t> erase(std::span<const std::uint64_t> /*digests*/) noexcept override { return read_only(); }
-  result<void> count(std::span<const std::uint64_t> /*digests*/,
-                     std::span<std::uint64_t> /*counts*/) const noexcept override {
-    return fail(errc::unsupported, "the filters of a table cannot count");
-  }
   result<void> merge(const filter_model& /*other*/, merge_fpr /*rate*/) noexcept override { return read_only(); }
   result<void> intersect(const filter_model& /*other*/) noexcept override { return read_only(); }
-  [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t /*factor*/) const noexcept override {
-    return fail(errc::unsupported, "the filters of a table cannot fold");
-  }
-  [[nodiscard]] std::uint64_t fold_units() const noexcept override { return 0; }
   [[nodiscard]] result<std::unique_ptr<filter_model>> clone() const noexcept override {
     auto copy = source_bytes::make(block_.bytes.size(), source_.memory());
     if (!copy) return fail(copy.error());
@@ -233,6 +240,12 @@ class table_filter final : public bloomery::detail::filter_model {
   [[nodiscard]] result<void> save_to(const byte_sink& /*sink*/, const hash_spec& /*hash*/,
                                      const save_options& /*options*/) const noexcept override {
     return read_only();
+  }
+  [[nodiscard]] failure cannot(std::string_view what) const noexcept override {
+    error_text text;
+    text.append("the filters of a table cannot ");
+    text.append(what);
+    return fail(errc::unsupported, text.view());
   }
 
  private:
@@ -266,7 +279,24 @@ class table_filter final : public bloomery::detail::filter_model {
   block block_;
 };
 
-named_values table_filter::describe() const noexcept {
+result<explanation> table_filter::explain(const digest_span& one) const noexcept {
+  const std::uint64_t digest = one.as<std::uint64_t>()[0];
+  explanation out(digest);
+  if (block_.all_match) out.add_note({}, "some data of the table has no filter, so every key may be there", true);
+  for (std::uint64_t i = 0; i < block_.count; ++i) {
+    const auto filter = block_.filter(i);
+    explained_part part{.name = "filter", .index = i, .first_byte = block_.offset_of(i)};
+    if (filter) {
+      explain_filter(out, *filter, digest, part);
+    } else {
+      out.add_note(part, "its offsets are damaged, so every key may be there", true);
+    }
+  }
+  if (out.groups_read() == 0) out.add_note({}, "the table has no filters and no data", false);
+  return out;
+}
+
+fact_list table_filter::facts() const noexcept {
   std::uint64_t empty = 0;
   std::optional<unsigned> k;
   bool same = true;
@@ -280,12 +310,16 @@ named_values table_filter::describe() const noexcept {
     same &= !k || *k == its;
     k = its;
   }
-  named_value hashes{.name = "hash functions", .number = k.value_or(0)};
-  if (!same) hashes = {.name = "hash functions", .text = "different"};
-  return {{{.name = "filters", .number = block_.count},
-           {.name = "empty filters", .number = empty},
-           hashes,
-           {.name = "window bytes", .number = block_.base_lg < 64 ? std::uint64_t{1} << block_.base_lg : 0}}};
+  fact hashes = hashes_fact(k.value_or(0));
+  if (!same) hashes.value = "different";
+  return {{.name = "filters", .label = "filters", .value = block_.count, .help = "filters of the table"},
+          {.name = "empty_filters", .label = "empty filters", .value = empty, .help = "filters without a key"},
+          hashes,
+          {.name = "window_bytes",
+           .label = "window bytes",
+           .value = block_.base_lg < 64 ? std::uint64_t{1} << block_.base_lg : std::uint64_t{0},
+           .unit = fact_unit::bytes,
+           .help = "bytes of the table that a filter is for"}};
 }
 
 // A key is absent when each of the filters reports it: the FPRs of all of them are combined.
@@ -354,7 +388,7 @@ const format leveldb_table_format = {
     .name = leveldb_table::name,
     .summary = "the filters in a table file of LevelDB (.ldb, .sst)",
     .by_end = true,
-    .kind = &leveldb_table::table_filter::table_info,
+    .kind = &leveldb_table::table_filter::entry,
     .detect = leveldb_table::detect,
     .open = leveldb_table::open,
     .hash = leveldb_table::hash,

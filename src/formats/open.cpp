@@ -12,21 +12,21 @@ result<const format*> chosen(const detection_input& seen, const open_options& ho
   return how.from.empty() ? detect(seen) : find_or_fail(how.from);
 }
 
-result<opened> open_native(const format& form, std::span<const std::byte> bytes, const open_options& how) noexcept {
-  auto header = read_header_bytes(bytes);
-  if (!header) return fail(header.error());
-  auto filter = any_filter::load_bytes(bytes, how.load);
+result<opened> open_native(const format& form, const result<native_file>& file, const open_options& how) noexcept {
+  if (!file) return fail(file.error());
+  auto filter = how.in_memory ? any_filter::load(*file, how.load) : any_filter::open(*file, how.load);
   if (!filter) return fail(filter.error());
-  return opened{std::move(*filter), &form, bytes.size(), header->codec, *header};
+  return opened{std::move(*filter), &form, file->size_bytes(), file->header().codec, file->header()};
 }
 
-result<opened> open_native(const format& form, const char* path, std::uint64_t size_bytes,
-                           const open_options& how) noexcept {
-  auto header = read_header(path);
-  if (!header) return fail(header.error());
-  auto filter = how.in_memory ? any_filter::load(path, how.load) : any_filter::open(path, how.load);
-  if (!filter) return fail(filter.error());
-  return opened{std::move(*filter), &form, size_bytes, header->codec, *header};
+// `header`: of a native stream, where it is known.
+result<opened> open_read(file_bytes bytes, const std::optional<file_header>& header, const open_options& how) noexcept {
+  const auto all = bytes.bytes();
+  const auto form = chosen({all, all.size(), all.last(std::min(all.size(), last_detection_bytes))}, how);
+  if (!form) return fail(form.error());
+  if (!(*form)->is_native()) return open_foreign(**form, source_bytes(std::move(bytes)), how);
+  return open_native(**form,
+                     header ? native_file::read(std::move(bytes), *header) : native_file::read(std::move(bytes)), how);
 }
 
 }  // namespace
@@ -38,36 +38,46 @@ result<const format*> find_or_fail(std::string_view name) noexcept {
 }
 
 result<opened> open_bytes(file_bytes bytes, const open_options& how) noexcept {
-  const auto all = bytes.bytes();
-  const auto form = detail::chosen({all, all.size(), all.last(std::min(all.size(), last_detection_bytes))}, how);
-  if (!form) return fail(form.error());
-  if ((*form)->is_native()) return detail::open_native(**form, bytes.bytes(), how);
-  return detail::open_foreign(**form, source_bytes(std::move(bytes)), how);
+  return detail::open_read(std::move(bytes), {}, how);
 }
 
-result<opened> open(const char* path, const open_options& how) noexcept {
-  const auto file = input_file::open(path);
-  if (!file) return fail(file.error());
-  if (!file->is_regular()) {
+namespace {
+
+result<opened> open_file(const input_file& file, const open_options& how) noexcept {
+  if (!file.is_regular()) {
+    std::optional<file_header> header;
     auto read = bloomery::detail::read_stream(
-        *file, how.load.memory, how.load.max_bytes,
-        [&](std::span<const std::byte> first) { return detail::stream_limit(first, how.from); });
+        file, how.load.memory, how.load.max_bytes,
+        [&](std::span<const std::byte> first) { return detail::stream_limit(first, how.from, &header); });
     if (!read) return fail(read.error());
-    return open_bytes(std::move(*read), how);
+    return detail::open_read(std::move(*read), header, how);
   }
+  static_assert(detection_bytes >= large_header_bytes);
   std::array<std::byte, detection_bytes> first{};
-  const auto seen = std::span(first).first(file->size_bytes() < first.size() ? file->size_bytes() : first.size());
-  if (auto done = file->read_at(0, seen); !done) return fail(done.error());
+  const auto seen = std::span(first).first(file.size_bytes() < first.size() ? file.size_bytes() : first.size());
+  if (auto done = file.read_at(0, seen); !done) return fail(done.error());
   std::array<std::byte, last_detection_bytes> last{};
   const auto seen_last = std::span(last).first(std::min(seen.size(), last.size()));
-  if (auto done = file->read_at(file->size_bytes() - seen_last.size(), seen_last); !done) return fail(done.error());
-  const auto form = detail::chosen({seen, file->size_bytes(), seen_last}, how);
+  if (auto done = file.read_at(file.size_bytes() - seen_last.size(), seen_last); !done) return fail(done.error());
+  const auto form = detail::chosen({seen, file.size_bytes(), seen_last}, how);
   if (!form) return fail(form.error());
-  if ((*form)->is_native()) return detail::open_native(**form, path, file->size_bytes(), how);
+  if ((*form)->is_native()) return detail::open_native(**form, native_file::read(file, seen, how.load), how);
   if (seen.empty()) return detail::open_foreign(**form, source_bytes(), how);
-  auto mapping = file_mapping::open(path);
+  auto mapping = file_mapping::open(file);
   if (!mapping) return fail(mapping.error());
   return detail::open_foreign(**form, source_bytes(std::move(*mapping)), how);
+}
+
+}  // namespace
+
+result<opened> open(const input_file& file, const open_options& how) noexcept {
+  return name_file(open_file(file, how), file.path());
+}
+
+result<opened> open(file_path path, const open_options& how) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  return open(*file, how);
 }
 
 bool holds(const format& form, const any_filter& filter) noexcept {
@@ -85,7 +95,7 @@ result<void> save_to(const any_filter& filter, const format& form, const byte_si
   return detail::save_foreign(filter, form, sink, how, options);
 }
 
-result<void> save(const any_filter& filter, const format& form, const char* path, const save_options& how,
+result<void> save(const any_filter& filter, const format& form, file_path path, const save_options& how,
                   const format_options& options) noexcept {
   if (!holds(form, filter)) return fail(errc::not_in_format, form.name);
   if (form.is_native()) {
@@ -93,10 +103,12 @@ result<void> save(const any_filter& filter, const format& form, const char* path
     native.text = form.name == "text";
     return filter.save(path, native);
   }
-  auto file = output_file::open(path, how.replace);
+  auto file = output_file::open(path.c_str(), how.replace);
   if (!file) return fail(file.error());
   bloomery::detail::buffered_output buffered(*file);
-  if (auto done = detail::save_foreign(filter, form, byte_sink(buffered), how, options); !done) return done;
+  if (auto done = detail::save_foreign(filter, form, byte_sink(buffered), how, options); !done) {
+    return name_file(done, path.c_str());
+  }
   if (auto done = buffered.flush(); !done) return done;
   return file->commit();
 }

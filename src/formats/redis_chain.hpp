@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <bit>
-#include <bloomery/core/aligned_list.hpp>
 #include <bloomery/formats.hpp>
 #include <bloomery/hash/murmur2.hpp>
 #include <bloomery/hash/murmur64a.hpp>
+#include <bloomery/kinds/chain.hpp>
 #include <bloomery/kinds/scalable/redis_sub_filter.hpp>
 #include <cmath>
 #include <memory>
@@ -106,18 +106,20 @@ struct old_sub_filter {
 
   static result<old_sub_filter> make(std::uint64_t capacity, double rate, std::uint64_t options,
                                      const memory_hooks* memory) noexcept;
+  [[nodiscard]] bool test(std::uint64_t bit) const noexcept {
+    return (bits.data()[bit / 8] >> (bit % 8) & std::byte{1}) != std::byte{0};
+  }
   [[nodiscard]] bool may_contain(const digest128& key) const noexcept {
-    std::uint64_t x = key.low;
-    for (std::uint64_t i = 0; i < record.hashes; ++i, x += key.high) {
-      const std::uint64_t bit = x % record.modulus();
-      if ((bits.data()[bit / 8] >> (bit % 8) & std::byte{1}) == std::byte{0}) return false;
+    redis_sub_filter::probes probe(key, record.modulus());
+    for (std::uint64_t i = 0; i < record.hashes; ++i) {
+      if (!test(probe.next())) return false;
     }
     return true;
   }
   void insert(const digest128& key) noexcept {
-    std::uint64_t x = key.low;
-    for (std::uint64_t i = 0; i < record.hashes; ++i, x += key.high) {
-      const std::uint64_t bit = x % record.modulus();
+    redis_sub_filter::probes probe(key, record.modulus());
+    for (std::uint64_t i = 0; i < record.hashes; ++i) {
+      const std::uint64_t bit = probe.next();
       bits.data()[bit / 8] |= std::byte{1} << (bit % 8);
     }
     ++record.keys;
@@ -168,92 +170,103 @@ inline result<old_sub_filter> old_sub_filter::make(std::uint64_t capacity, doubl
   return old_sub_filter{made, std::move(*buffer)};
 }
 
-class old_chain final : public bloomery::detail::filter_model {
- public:
-  static constexpr kind_info kind{.id = first_foreign_id + 64,
-                                  .name = "scalable",
-                                  .summary = "chain of Bloom filters of an old RedisBloom",
-                                  .lines = "one a hash function and sub-filter",
-                                  .grows = true,
-                                  .takes_digest128 = true,
-                                  .fixed_mode = "fixed"};
+// The rule of kinds/chain.hpp: as the product grows, and what a look-up in one sub-filter is.
+struct old_chain_rule {
+  using sub_filter = old_sub_filter;
   static constexpr std::uint64_t most_growth = 32768;  // as the product lets a user choose
 
-  old_chain(const chain_record& head, aligned_list<old_sub_filter> sub_filters, const memory_hooks* memory) noexcept
-      : head_(head), sub_filters_(std::move(sub_filters)), memory_(memory) {}
+  [[nodiscard]] const memory_hooks* memory() const noexcept { return hooks; }
+  [[nodiscard]] std::size_t most_sub_filters() const noexcept { return max_chain_sub_filters; }
+  [[nodiscard]] result<old_sub_filter> next(const filter_chain<old_chain_rule>& chain) const noexcept {
+    const sub_filter_record& last = chain.newest().record;
+    if (!head.scales() || head.growth == 0 || head.growth > most_growth || last.capacity == 0 ||
+        last.capacity > max_keys / head.growth) {
+      return fail(errc::full, {}, {last.keys});
+    }
+    return old_sub_filter::make(last.capacity * head.growth, last.rate / 2, head.options, hooks);
+  }
+  [[nodiscard]] result<old_sub_filter> clone(const old_sub_filter& of) const noexcept { return of.clone(); }
+  void clear(old_sub_filter& first) const noexcept {
+    const auto all = first.bits.bytes();
+    std::fill(all.begin(), all.end(), std::byte{0});
+    first.record.keys = 0;
+  }
+  [[nodiscard]] bool equal(const old_sub_filter& a, const old_sub_filter& b) const noexcept {
+    return a.record == b.record &&
+           std::equal(a.bits.bytes().begin(), a.bits.bytes().end(), b.bits.bytes().begin(), b.bits.bytes().end());
+  }
+  [[nodiscard]] bool contains(const old_sub_filter& in, const digest128& key) const noexcept {
+    return in.may_contain(key);
+  }
+  [[nodiscard]] std::uint64_t room(const old_sub_filter& in) const noexcept {
+    return in.record.keys < in.record.capacity ? in.record.capacity - in.record.keys : 0;
+  }
+  void insert(old_sub_filter& into, const digest128& key) const noexcept { into.insert(key); }
+
+  chain_record head{};
+  const memory_hooks* hooks = nullptr;
+};
+
+class old_chain final : public bloomery::detail::filter_model {
+ public:
+  static constexpr kind_info chain_info{.id = first_foreign_id + 64,
+                                        .name = "scalable",
+                                        .summary = "chain of Bloom filters of an old RedisBloom",
+                                        .lines = "one a hash function and sub-filter",
+                                        .grows = true};
+  static constexpr kind_entry entry{.info = &chain_info,
+                                    .capabilities = {.inserts = true, .bounded = true, .takes_digest128 = true}};
+
+  explicit old_chain(filter_chain<old_chain_rule> sub_filters) noexcept : sub_filters_(std::move(sub_filters)) {}
   static result<any_filter> own(const chain_record& head, aligned_list<old_sub_filter> sub_filters,
                                 const memory_hooks* memory) noexcept {
-    auto self = wrap(head, std::move(sub_filters), memory);
+    auto self = wrap(filter_chain<old_chain_rule>({head, memory}, std::move(sub_filters)));
     if (!self) return fail(self.error());
     return any_filter::adopt(std::move(*self), head.hash());
   }
   static const old_chain* in(const any_filter& filter) noexcept {
-    return filter.info().id == kind.id ? static_cast<const old_chain*>(&filter.model()) : nullptr;
+    return filter.info().id == chain_info.id ? static_cast<const old_chain*>(&filter.model()) : nullptr;
   }
 
   [[nodiscard]] chain_record head() const noexcept {
-    chain_record now = head_;
+    chain_record now = rule().head;
     now.keys = keys();
     now.sub_filters = sub_filters_.size();
     return now;
   }
-  [[nodiscard]] const aligned_list<old_sub_filter>& sub_filters() const noexcept { return sub_filters_; }
+  [[nodiscard]] const filter_chain<old_chain_rule>& sub_filters() const noexcept { return sub_filters_; }
 
-  [[nodiscard]] const kind_info& info() const noexcept override { return kind; }
-  [[nodiscard]] bool is_mapped() const noexcept override { return false; }
+  [[nodiscard]] const kind_entry& kind() const noexcept override { return entry; }
+  [[nodiscard]] bool grows() const noexcept override { return rule().head.scales(); }
+  [[nodiscard]] unsigned digest_bits() const noexcept override { return 128; }
   [[nodiscard]] stored_shape shape() const noexcept override {
     return {.capacity_keys = capacity(), .fpr = promised(), .keys = keys(), .keys_exact = true, .digest_bits = 128};
   }
-  [[nodiscard]] named_values describe() const noexcept override {
-    return {{{.name = "layout", .text = sub_filters_.back().record.log2_bits == 0 ? "redis" : "redis, rounded"},
-             {.name = "mode", .text = head_.scales() ? "scaling" : "fixed"},
-             {.name = "growth", .number = head_.growth},
-             {.name = "sub-filters", .number = sub_filters_.size()}}};
+  [[nodiscard]] fact_list facts() const noexcept override {
+    return {layout_fact(sub_filters_.newest().record.log2_bits == 0 ? "redis" : "redis, rounded"),
+            mode_fact(rule().head.scales() ? "scaling" : "fixed"), growth_fact(rule().head.growth),
+            sub_filters_fact(sub_filters_.size())};
   }
   [[nodiscard]] result<filter_stats> stats() const noexcept override;
-  [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
-    return std::span<const std::byte>{};
-  }
-  result<std::uint64_t> insert(std::span<const std::uint64_t> /*digests*/) noexcept override { return wrong_width(); }
-  result<std::uint64_t> insert(std::span<const digest128> digests) noexcept override;
-  result<void> may_contain(std::span<const std::uint64_t> /*digests*/,
-                           std::span<std::uint64_t> /*mask*/) const noexcept override {
-    return wrong_width();
-  }
-  result<void> may_contain(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept override {
-    for (std::size_t word = 0; word < mask_words(digests.size()); ++word) mask[word] = 0;
-    for (std::size_t i = 0; i < digests.size(); ++i) {
-      mask[i / 64] |= std::uint64_t{is_in_any(digests[i])} << (i % 64);
-    }
+  result<std::uint64_t> add(const digest_span& digests) noexcept override;
+  result<void> may_contain(const digest_span& keys, std::span<std::uint64_t> mask) const noexcept override {
+    sub_filters_.may_contain_batch(keys.as<digest128>(), mask);
     return {};
   }
-  result<std::uint64_t> erase(std::span<const std::uint64_t> /*digests*/) noexcept override { return cannot("erase"); }
-  result<void> count(std::span<const std::uint64_t> /*digests*/,
-                     std::span<std::uint64_t> /*counts*/) const noexcept override {
-    return cannot("count");
+  [[nodiscard]] result<explanation> explain(const digest_span& one) const noexcept override;
+  [[nodiscard]] result<std::unique_ptr<filter_model>> clone() const noexcept override {
+    auto copy = sub_filters_.clone();
+    if (!copy) return fail(copy.error());
+    return wrap(std::move(*copy));
   }
-  result<void> merge(const filter_model& /*other*/, merge_fpr /*rate*/) noexcept override { return cannot("merge"); }
-  result<void> intersect(const filter_model& /*other*/) noexcept override { return cannot("intersect"); }
-  [[nodiscard]] result<std::unique_ptr<filter_model>> fold(std::uint64_t /*factor*/) const noexcept override {
-    return cannot("fold");
-  }
-  [[nodiscard]] std::uint64_t fold_units() const noexcept override { return 0; }
-  [[nodiscard]] result<std::unique_ptr<filter_model>> clone() const noexcept override;
   result<void> clear() noexcept override {
-    sub_filters_.shrink(1);
-    const auto all = sub_filters_[0].bits.bytes();
-    std::fill(all.begin(), all.end(), std::byte{0});
-    sub_filters_[0].record.keys = 0;
+    sub_filters_.clear();
     return {};
   }
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override {
     const auto& with = static_cast<const old_chain&>(other);
-    return head_.options == with.head_.options && head_.growth == with.head_.growth &&
-           std::equal(sub_filters_.begin(), sub_filters_.end(), with.sub_filters_.begin(), with.sub_filters_.end(),
-                      [](const old_sub_filter& a, const old_sub_filter& b) {
-                        return a.record == b.record && std::equal(a.bits.bytes().begin(), a.bits.bytes().end(),
-                                                                  b.bits.bytes().begin(), b.bits.bytes().end());
-                      });
+    return rule().head.options == with.rule().head.options && rule().head.growth == with.rule().head.growth &&
+           sub_filters_ == with.sub_filters_;
   }
   [[nodiscard]] const void* kind_object() const noexcept override { return this; }
   [[nodiscard]] result<void> save(const char* /*path*/, const hash_spec& /*hash*/,
@@ -264,35 +277,26 @@ class old_chain final : public bloomery::detail::filter_model {
                                      const save_options& /*options*/) const noexcept override {
     return not_native();
   }
-
- private:
-  static result<std::unique_ptr<filter_model>> wrap(const chain_record& head, aligned_list<old_sub_filter> sub_filters,
-                                                    const memory_hooks* memory) noexcept {
-    std::unique_ptr<filter_model> self(new (std::nothrow) old_chain(head, std::move(sub_filters), memory));
-    if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(old_chain)});
-    return self;
-  }
-  static failure cannot(std::string_view what) noexcept {
+  [[nodiscard]] failure cannot(std::string_view what) const noexcept override {
     error_text text;
     text.append("this is a chain of an old RedisBloom, which cannot ");
     text.append(what);
     return fail(errc::unsupported, text.view());
   }
-  static failure wrong_width() noexcept { return fail(errc::unsupported, "this filter takes 128-bit digests"); }
+
+ private:
+  static result<std::unique_ptr<filter_model>> wrap(filter_chain<old_chain_rule> sub_filters) noexcept {
+    std::unique_ptr<filter_model> self(new (std::nothrow) old_chain(std::move(sub_filters)));
+    if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(old_chain)});
+    return self;
+  }
   static failure not_native() noexcept {
     return fail(errc::unsupported, "its sub-filters are those of an old RedisBloom, which no native file holds");
   }
 
-  [[nodiscard]] bool is_in_any(const digest128& key) const noexcept {
-    for (std::size_t i = sub_filters_.size(); i-- > 0;) {
-      if (sub_filters_[i].may_contain(key)) return true;
-    }
-    return false;
-  }
+  [[nodiscard]] const old_chain_rule& rule() const noexcept { return sub_filters_.rule(); }
   [[nodiscard]] std::uint64_t keys() const noexcept {
-    std::uint64_t all = 0;
-    for (const old_sub_filter& each : sub_filters_) all += each.record.keys;
-    return all;
+    return sub_filters_.sum([](const old_sub_filter& each) { return each.record.keys; });
   }
   [[nodiscard]] std::uint64_t capacity() const noexcept {
     std::uint64_t all = 0;
@@ -301,26 +305,26 @@ class old_chain final : public bloomery::detail::filter_model {
   }
   // A chain that scales began with half of its FPR.
   [[nodiscard]] double promised() const noexcept {
-    return std::min(1.0, sub_filters_[0].record.rate * (head_.scales() ? 2.0 : 1.0));
-  }
-  bool grow() noexcept {
-    const sub_filter_record& last = sub_filters_.back().record;
-    if (!head_.scales() || head_.growth == 0 || head_.growth > most_growth || last.capacity == 0 ||
-        last.capacity > max_keys / head_.growth) {
-      return false;
-    }
-    if (!sub_filters_.reserve(sub_filters_.size() + 1, "the filter", memory_)) return false;
-    const sub_filter_record& before = sub_filters_.back().record;
-    auto made = old_sub_filter::make(before.capacity * head_.growth, before.rate / 2, head_.options, memory_);
-    if (!made) return false;
-    sub_filters_.push(std::move(*made));
-    return true;
+    return std::min(1.0, sub_filters_[0].record.rate * (rule().head.scales() ? 2.0 : 1.0));
   }
 
-  chain_record head_;
-  aligned_list<old_sub_filter> sub_filters_;
-  const memory_hooks* memory_;
+  filter_chain<old_chain_rule> sub_filters_;
 };
+
+inline result<explanation> old_chain::explain(const digest_span& one) const noexcept {
+  const digest128& key = one.as<digest128>()[0];
+  explanation out(key);
+  std::uint64_t end = 0;
+  for (const old_sub_filter& each : sub_filters_) end += each.record.size_bytes;
+  for (std::size_t i = sub_filters_.size(); i-- > 0;) {
+    const old_sub_filter& each = sub_filters_[i];
+    end -= each.record.size_bytes;
+    redis_sub_filter::explain_probes(
+        out, redis_sub_filter::probes(key, each.record.modulus()), {each.record.modulus(), each.record.hashes},
+        {.name = "sub-filter", .index = i, .first_byte = end}, [&each](std::uint64_t bit) { return each.test(bit); });
+  }
+  return out;
+}
 
 inline result<filter_stats> old_chain::stats() const noexcept {
   filter_stats stats{.capacity_keys = capacity(), .target_fpr = promised(), .keys = {keys(), true}};
@@ -329,7 +333,7 @@ inline result<filter_stats> old_chain::stats() const noexcept {
   double none = 1;
   double full_none = 1;
   // Hashes of 32 bits are added up in 64.
-  const auto steps = (head_.options & hashes_64) != 0 ? progression::wraps_64 : progression::never_wraps;
+  const auto steps = (rule().head.options & hashes_64) != 0 ? progression::wraps_64 : progression::never_wraps;
   for (const old_sub_filter& each : sub_filters_) {
     const auto m = static_cast<double>(each.record.modulus());
     const auto k = static_cast<double>(each.record.hashes);
@@ -349,29 +353,10 @@ inline result<filter_stats> old_chain::stats() const noexcept {
   return stats;
 }
 
-inline result<std::uint64_t> old_chain::insert(std::span<const digest128> digests) noexcept {
-  std::uint64_t inserted = 0;
-  for (std::size_t i = 0; i < digests.size(); ++i) {
-    if (is_in_any(digests[i])) continue;
-    if (sub_filters_.back().record.keys >= sub_filters_.back().record.capacity && !grow()) {
-      return fail(errc::full, {}, {keys(), i});
-    }
-    sub_filters_.back().insert(digests[i]);
-    ++inserted;
-  }
-  return inserted;
-}
-
-inline result<std::unique_ptr<bloomery::detail::filter_model>> old_chain::clone() const noexcept {
-  aligned_list<old_sub_filter> copies;
-  if (auto room = copies.reserve(sub_filters_.size(), "a copy of the filter", memory_); !room)
-    return fail(room.error());
-  for (const old_sub_filter& each : sub_filters_) {
-    auto copy = each.clone();
-    if (!copy) return fail(copy.error());
-    copies.push(std::move(*copy));
-  }
-  return wrap(head_, std::move(copies), memory_);
+inline result<std::uint64_t> old_chain::add(const digest_span& keys_to_add) noexcept {
+  const batch_outcome done = sub_filters_.add_until_full(keys_to_add.as<digest128>());
+  if (done.taken == keys_to_add.size()) return done.inserted;
+  return fail(errc::full, {}, {keys(), done.taken});
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom

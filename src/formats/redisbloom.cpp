@@ -13,23 +13,24 @@ constexpr double largest_fpr = 0.25;  // the product takes no higher FPR
 // ---- making ---------------------------------------------------------------------------------------------------------
 
 // What is requested. A Bloom filter without a number of keys is made for those that there are: the tool counts them.
-constexpr kind_info bloom_kind{.id = scalable::info.id,
+constexpr kind_info bloom_info{.id = scalable::info.id,
                                .name = scalable::info.name,
                                .summary = scalable::info.summary,
-                               .lines = scalable::info.lines,
-                               .takes_digest128 = true,
-                               .modes = "scaling fixed",
-                               .growth_factor = true};
-constexpr kind_info cuckoo_kind{.id = cuckoo_chain::kind.id,
-                                .name = cuckoo_chain::kind.name,
-                                .summary = cuckoo_chain::kind.summary,
-                                .lines = cuckoo_chain::kind.lines,
-                                .modes = "scaling fixed",
-                                .growth_factor = true};
+                               .lines = scalable::info.lines};
+constexpr kind_info cuckoo_info{.id = cuckoo_chain::chain_info.id,
+                                .name = cuckoo_chain::chain_info.name,
+                                .summary = cuckoo_chain::chain_info.summary,
+                                .lines = cuckoo_chain::chain_info.lines};
+constexpr std::array chain_options = {*find_option(scalable::options(), "mode"),
+                                      *find_option(scalable::options(), "growth")};
+constexpr kind_entry bloom_kind{
+    .info = &bloom_info, .capabilities = capabilities_of<scalable>(), .options = chain_options};
+constexpr kind_entry cuckoo_kind{
+    .info = &cuckoo_info, .capabilities = cuckoo_chain::entry.capabilities, .options = chain_options};
 
-const kind_info* kind_of(const format_options& options) noexcept {
-  if (options.kind.empty() || options.kind == bloom_kind.name) return &bloom_kind;
-  return options.kind == cuckoo_kind.name ? &cuckoo_kind : nullptr;
+const kind_entry* kind_of(const format_options& options) noexcept {
+  if (options.kind.empty() || options.kind == bloom_info.name) return &bloom_kind;
+  return options.kind == cuckoo_info.name ? &cuckoo_kind : nullptr;
 }
 failure no_such_kind() noexcept {
   return fail(errc::unsupported, "format redisbloom has the kinds scalable (BF) and cuckoo (CF)");
@@ -53,12 +54,16 @@ result<std::uint64_t> growth(const filter_params& params, std::uint64_t usual) n
 }
 // A number of a cuckoo filter, from its word.
 result<std::uint64_t> number_of(std::string_view word, std::uint64_t usual, std::uint64_t most,
-                                std::string_view what) noexcept {
+                                std::string_view option) noexcept {
   if (word.empty()) return usual;
   std::uint64_t value = 0;
   const auto [end, bad] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (bad == std::errc{} && end == word.data() + word.size() && value >= 1 && value <= most) return value;
-  return fail(errc::unsupported, what);
+  error_text text;
+  text.append(option);
+  text.append(" ");
+  text.append(word);
+  return fail(errc::bad_option, text.view(), {1, most});
 }
 
 result<cuckoo_record> asked_cuckoo(const filter_params& params, const format_options& options) noexcept {
@@ -69,8 +74,8 @@ result<cuckoo_record> asked_cuckoo(const filter_params& params, const format_opt
   sizes.fpr = params.fpr.value_or(default_fpr);
   if (auto usable = sizing::check(sizes); !usable) return fail(usable.error());
   if (!params.keys) return fail(errc::missing_parameter, "this format is sized by a number of keys");
-  const auto slots = number_of(options.bucket_size, 2, 255, "--bucket-size: give 1 to 255");
-  const auto moves = number_of(options.max_iterations, 20, 65535, "--max-iterations: give 1 to 65535");
+  const auto slots = number_of(options.bucket_size, 2, 255, "bucket-size");
+  const auto moves = number_of(options.max_iterations, 20, 65535, "max-iterations");
   const auto grows = scales(params);
   const auto factor = growth(params, 1);
   for (const auto* each : {&slots, &moves, &factor}) {
@@ -97,7 +102,7 @@ result<size_plan> plan_cuckoo(const filter_params& params, const format_options&
   const double rate = cuckoo_redis_model{of}.fpr(keys);
   if (params.fpr && rate > *params.fpr) {
     return fail(errc::unsupported,
-                "RedisBloom's cuckoo filters have fingerprints of 8 bits: ask for 2 %, or leave -p out");
+                "RedisBloom's cuckoo filters have fingerprints of 8 bits: ask for 2 %, or leave the rate out");
   }
   return size_plan{.keys = *params.keys,
                    .fpr = rate,
@@ -118,7 +123,7 @@ result<size_plan> plan(const filter_params& params, const format_options& option
   if (kind_of(options) == nullptr) return no_such_kind();
   if (is_cuckoo(options)) return plan_cuckoo(params, options);
   if (!options.bucket_size.empty() || !options.max_iterations.empty()) {
-    return fail(errc::unsupported, "--bucket-size and --max-iterations are for --kind cuckoo");
+    return fail(errc::unsupported, "bucket-size and max-iterations are for kind cuckoo");
   }
   const auto asked = asked_bloom(params);
   const auto grows = scales(params);
@@ -158,7 +163,7 @@ result<any_filter> make(const filter_params& params, const format_options& optio
                               .mode = params.mode,
                               .growth = params.growth});
   if (!made) return fail(made.error());
-  return any_filter::own(std::move(*made), {.id = paired_murmur64a::info.id});
+  return any_filter::own(std::move(*made), hash_spec{.id = paired_murmur64a::info.id});
 }
 
 // ---- writing --------------------------------------------------------------------------------------------------------
@@ -348,7 +353,7 @@ result<void> save(const any_filter& filter, const byte_sink& sink, const format_
   if (dump) return dump_chain(chain, *encoding, sink);
   if (*encoding == 0) {
     return fail(errc::unsupported,
-                "its sub-filters are those of the oldest encoding, which only DUMP has: use --form dump");
+                "its sub-filters are those of the oldest encoding, which only DUMP has: use encoding dump");
   }
   return write_chain(chain, sink);
 }
@@ -362,6 +367,30 @@ result<any_filter> as_native(const any_filter& filter) noexcept {
   return fail(errc::unsupported, "its sub-filters are those of an old RedisBloom, which no native file holds");
 }
 
+constexpr std::array encodings = {option_choice{"scandump", "the pieces of BF.SCANDUMP or CF.SCANDUMP"},
+                                  option_choice{"dump", "the value of DUMP"}};
+constexpr std::array kind_choices = {option_choice{bloom_info.name, "BF.*"}, option_choice{cuckoo_info.name, "CF.*"}};
+constexpr std::array options_of_format = {
+    option_info{.name = "encoding", .title = "encodings", .help = "encoding of the file", .choices = encodings},
+    option_info{.name = "kind", .title = "kinds", .help = "type of filter", .choices = kind_choices},
+    chain_options[0],
+    chain_options[1],
+    option_info{.name = "bucket-size",
+                .title = "bucket size",
+                .type = option_type::integer,
+                .help = "kind cuckoo: slots per bucket",
+                .least = 1,
+                .most = 255,
+                .default_value = 2},
+    option_info{.name = "max-iterations",
+                .title = "limit of evictions",
+                .type = option_type::integer,
+                .help = "kind cuckoo: evictions before it grows",
+                .least = 1,
+                .most = 65535,
+                .default_value = 20},
+};
+
 }  // namespace redisbloom
 
 const format redisbloom_format = {
@@ -370,7 +399,7 @@ const format redisbloom_format = {
     .writes = true,
     .merges = true,
     .parts = true,
-    .options = "form kind mode growth bucket-size max-iterations",
+    .options = redisbloom::options_of_format,
     .kind = &redisbloom::bloom_kind,
     .detect = redisbloom::detect,
     .open = redisbloom::open,

@@ -193,7 +193,7 @@ result<size_plan> plan(const filter_params& params, const format_options& option
                    .hashes = static_cast<unsigned>(hashes),
                    .bits_per_key = static_cast<double>(words * 64) / keys,
                    .memory_bytes = words * 8,
-                   .digest_bits = filter_v2::digest_bits};
+                   .digest_bits = filter_v2::width};
 }
 
 result<any_filter> make(const filter_params& params, const format_options& options) noexcept {
@@ -229,6 +229,19 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return sink(v1 != nullptr ? v1->bits() : filter_v2::in(from)->bits());
 }
 
+constexpr std::array versions = {option_choice{"2", "Spark 4.1 and later"}, option_choice{"1", "every Spark"}};
+constexpr std::array options_of_format = {
+    option_info{.name = "spark-version",
+                .title = "versions",
+                .help = "version of the file; 1 for Spark before 4.1",
+                .choices = versions},
+    option_info{.name = "seed",
+                .title = "seed",
+                .type = option_type::integer,
+                .help = "seed of the hash, in version 2",
+                .most = 0xffffffff},
+};
+
 }  // namespace spark
 
 const format spark_format = {
@@ -236,8 +249,8 @@ const format spark_format = {
     .summary = "BloomFilter.writeTo of Apache Spark, versions 1 and 2",
     .writes = true,
     .merges = true,
-    .options = "spark-version seed",
-    .kind = &spark::rule_v2::info,
+    .options = spark::options_of_format,
+    .kind = &foreign_entry<spark::rule_v2>,
     .detect = spark::detect,
     .open = spark::open,
     .hash = spark::hash,

@@ -28,6 +28,17 @@ BLOOMERY_BODY result<hasher> hasher::make(const hash_spec& spec, std::span<const
   return made;
 }
 
+BLOOMERY_BODY void hasher::digest_words(std::span<const std::string_view> keys, unsigned bits,
+                                        std::uint64_t* words) const noexcept {
+  if (bits == 256) {
+    digests256(keys, {reinterpret_cast<digest256*>(words), keys.size()});
+  } else if (bits == 128) {
+    digests128(keys, {reinterpret_cast<digest128*>(words), keys.size()});
+  } else {
+    digests(keys, {words, keys.size()});
+  }
+}
+
 BLOOMERY_BODY result<hasher> hasher::make_known(const hash_info& info, std::uint64_t seed,
                                                 std::span<const std::byte> key) noexcept {
   if (info.key_bytes == 0 && !key.empty()) return fail(errc::not_keyed, info.name);

@@ -60,8 +60,8 @@ void contains_batch(const blocked_view& view, std::size_t count, const digest_fe
   with_source(feed, [&](const auto& source) { blocked_contains_batch<Layout>(view, count, source, mask); });
 }
 template <class Layout>
-std::uint64_t insert_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
-                           const digest_feed& feed) noexcept {
+std::uint64_t add_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
+                        const digest_feed& feed) noexcept {
   if (!fits_vectors(view)) return sse2::blocked_insert<Layout>(words, view, count, feed);
   return with_source(feed, [&](const auto& source) { return blocked_insert<Layout>(words, view, count, source); });
 }
@@ -80,9 +80,9 @@ void contains_batch(const blocked_view& view, std::size_t count, const digest_fe
   blocked_contains_batch<Layout>(view, count, feed, mask);
 }
 template <class Layout>
-std::uint64_t insert_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
-                           const digest_feed& feed) noexcept {
-  if constexpr (Layout::lane_bits == 32) return avx2::insert_batch<Layout>(words, view, count, feed);
+std::uint64_t add_batch(std::uint64_t* words, const blocked_view& view, std::size_t count,
+                        const digest_feed& feed) noexcept {
+  if constexpr (Layout::lane_bits == 32) return avx2::add_batch<Layout>(words, view, count, feed);
   if (!fits_vectors(view)) return sse2::blocked_insert<Layout>(words, view, count, feed);
   return blocked_insert<Layout>(words, view, count, feed);
 }
@@ -116,8 +116,8 @@ const blocked_kernels<Layout>& blocked_kernels<Layout>::for_isa(isa level) noexc
 template <class Layout>
 const blocked_batch_kernels<Layout>& blocked_batch_kernels<Layout>::for_isa(isa level) noexcept {
 #ifdef BLOOMERY_X86
-  static constexpr blocked_batch_kernels with_avx512{avx512::contains_batch<Layout>, avx512::insert_batch<Layout>};
-  static constexpr blocked_batch_kernels with_avx2{avx2::contains_batch<Layout>, avx2::insert_batch<Layout>};
+  static constexpr blocked_batch_kernels with_avx512{avx512::contains_batch<Layout>, avx512::add_batch<Layout>};
+  static constexpr blocked_batch_kernels with_avx2{avx2::contains_batch<Layout>, avx2::add_batch<Layout>};
   static constexpr blocked_batch_kernels with_sse2{sse2::blocked_contains_batch<Layout, digest_feed>,
                                                    sse2::blocked_insert<Layout, digest_feed>};
   if (level == isa::avx512) return with_avx512;

@@ -20,8 +20,7 @@ BLOOMERY_INLINE bool ribbon_matches(const std::uint64_t* words, const ribbon_pla
   const std::uint64_t* behind = words + at.columns;
   std::uint32_t bits = 0;
   for (unsigned j = 0; j < 8 * Eights; ++j) {
-    const std::uint64_t used = (words[j] & here) | (behind[j] & next);
-    bits |= static_cast<std::uint32_t>(__builtin_parityll(used)) << ribbon_bit_of(j);
+    bits |= ribbon_parity(words[j], behind[j], here, next) << ribbon_bit_of(j);
   }
   return ((bits ^ fingerprint) & wanted) == 0;
 }

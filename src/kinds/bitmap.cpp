@@ -14,7 +14,7 @@ BLOOMERY_BODY std::atomic<const bitmap_engine*>& bitmap_engine_slot() noexcept {
 namespace bloomery::inline BLOOMERY_ABI {
 
 BLOOMERY_BODY result<size_plan> bitmap::plan(const size_request& request, std::string_view layout) noexcept {
-  if (!layout.empty()) return fail(errc::unsupported, "kind bitmap has one layout: leave --layout out");
+  if (!layout.empty()) return fail(errc::kind_has_one_layout, info.name);
   if (!request.keys) return fail(errc::missing_parameter, "a bitmap needs a number of keys");
   if (*request.keys == 0 || *request.keys > max_keys) {
     return fail_number(errc::bad_keys, static_cast<double>(*request.keys), {max_keys});
@@ -27,7 +27,7 @@ BLOOMERY_BODY result<size_plan> bitmap::plan(const size_request& request, std::s
 }
 
 BLOOMERY_BODY result<bitmap> bitmap::make(const filter_params& params) noexcept {
-  if (!params.layout.empty()) return fail(errc::unsupported, "kind bitmap has one layout: leave --layout out");
+  if (!params.layout.empty()) return fail(errc::kind_has_one_layout, info.name);
   const bitmap_engine* with = engine();
   if (with == nullptr) return fail(errc::not_linked, "kind bitmap");
   void* set = with->create();
@@ -43,7 +43,7 @@ BLOOMERY_BODY result<bitmap> bitmap::clone() const noexcept {
   return copy;
 }
 
-BLOOMERY_BODY std::uint64_t bitmap::insert_batch(std::span<const std::uint64_t> keys) noexcept {
+BLOOMERY_BODY std::uint64_t bitmap::add_batch(std::span<const std::uint64_t> keys) noexcept {
   std::uint64_t inserted = 0;
   for (const std::uint64_t key : keys) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
   return inserted;
@@ -83,6 +83,26 @@ BLOOMERY_BODY result<bitmap> bitmap::deserialize(const stored_shape& shape, std:
   bitmap loaded(with, set);
   if (loaded.keys().keys != shape.keys) return fail(errc::bad_field, "keys", {shape.keys});
   return loaded;
+}
+
+BLOOMERY_BODY fact_list bitmap::facts() const noexcept {
+  return {
+      {.name = "range", .label = "range", .value = engine_->range(set_), .help = "integers from 0 to its largest key"}};
+}
+
+BLOOMERY_BODY explanation bitmap::explain(std::uint64_t key) const noexcept {
+  explanation out(key);
+  const bool there = engine_->contains(set_, key);
+  out.begin({});
+  out.add({.position = key,
+           .read = there ? 1U : 0U,
+           .expected = 1,
+           .unit = probe_unit::integer,
+           .has_expected = true,
+           .matches = there});
+  out.end();
+  if (refused_) out.add_note({}, "memory was refused to a change: any key may be there", true);
+  return out;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

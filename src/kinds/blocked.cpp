@@ -55,13 +55,13 @@ BLOOMERY_BODY result<blocked> blocked::clone() const noexcept {
 
 BLOOMERY_BODY std::uint64_t blocked::insert_uncounted(std::size_t count, const digest_feed& feed) noexcept {
   return layout_ == block_layout::split64
-             ? active_kernels<kernels::blocked_batch_kernels<kernels::split64>>().insert_batch(
-                   store_.data(), kernel_view(), count, feed)
-             : active_kernels<kernels::blocked_batch_kernels<kernels::split32>>().insert_batch(
-                   store_.data(), kernel_view(), count, feed);
+             ? active_kernels<kernels::blocked_batch_kernels<kernels::split64>>().add_batch(store_.data(),
+                                                                                            kernel_view(), count, feed)
+             : active_kernels<kernels::blocked_batch_kernels<kernels::split32>>().add_batch(store_.data(),
+                                                                                            kernel_view(), count, feed);
 }
 
-BLOOMERY_BODY std::uint64_t blocked::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY std::uint64_t blocked::add_stream(std::size_t count, const digest_feed& feed) noexcept {
   const std::uint64_t inserted = insert_uncounted(count, feed);
   keys_ += inserted;
   return inserted;
@@ -203,6 +203,32 @@ BLOOMERY_BODY result<blocked> blocked::view(const stored_shape& shape, std::span
   filter.set_geometry(shape);
   filter.store_ = bit_store::view(payload);
   return filter;
+}
+
+BLOOMERY_BODY fact_list blocked::facts() const noexcept {
+  return {layout_fact(layout_ == block_layout::split64 ? "split64" : "split32"), blocks_fact(blocks_),
+          bits_fact(bits()), hashes_fact(hashes_)};
+}
+
+BLOOMERY_BODY void blocked::explain_part(explanation& out, std::uint64_t digest,
+                                         const explained_part& part) const noexcept {
+  const auto test = [this](std::uint64_t bit) { return store_.test(bit / 64, std::uint64_t{1} << (bit % 64)); };
+  const auto add_word = [&](std::uint64_t word, std::uint64_t mask) {
+    for (; mask != 0; mask &= mask - 1) {
+      const std::uint64_t bit = word * 64 + static_cast<unsigned>(std::countr_zero(mask));
+      out.add(probe_of_bit(bit, test, part.first_byte));
+    }
+  };
+  const std::uint64_t block = block_of(digest);
+  out.begin({.part = part, .place = "block", .place_index = block});
+  if (layout_ == block_layout::split64) {
+    for_each_word<kernels::split64>(digest, add_word);
+  } else {
+    for_each_word<kernels::split32>(digest, add_word);
+  }
+  const std::uint64_t first = block * model().block_bits();
+  out.draw(first, model().block_bits(), [&](std::uint64_t i) { return test(first + i); });
+  out.end();
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -3,7 +3,7 @@
 namespace bloomery::inline BLOOMERY_ABI {
 
 BLOOMERY_BODY result<size_plan> bloom::plan(const size_request& request, std::string_view layout) noexcept {
-  if (!layout.empty()) return fail(errc::unsupported, "kind bloom has one layout: leave --layout out");
+  if (!layout.empty()) return fail(errc::kind_has_one_layout, info.name);
   return sizing::solve(bloom_model{}, request);
 }
 
@@ -143,7 +143,7 @@ BLOOMERY_BODY result<bloom> bloom::view(const stored_shape& shape, std::span<con
   return filter;
 }
 
-BLOOMERY_BODY std::uint64_t bloom::insert_batch(std::span<const digest128> digests) noexcept {
+BLOOMERY_BODY std::uint64_t bloom::add_batch(std::span<const digest128> digests) noexcept {
   const digest128_array next{digests.data()};
   const std::uint64_t inserted = kernels::bloom_insert<digest128>(store_.data(), kernel_view(), digests.size(), next);
   keys_ += inserted;
@@ -156,7 +156,7 @@ BLOOMERY_BODY void bloom::may_contain_batch(std::span<const digest128> digests,
   kernels::bloom_contains_batch<digest128>(kernel_view(), digests.size(), next, mask.data());
 }
 
-BLOOMERY_BODY std::uint64_t bloom::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY std::uint64_t bloom::add_stream(std::size_t count, const digest_feed& feed) noexcept {
   const std::uint64_t inserted = kernels::bloom_insert<std::uint64_t>(store_.data(), kernel_view(), count, feed);
   keys_ += inserted;
   return inserted;
@@ -165,6 +165,28 @@ BLOOMERY_BODY std::uint64_t bloom::insert_stream(std::size_t count, const digest
 BLOOMERY_BODY void bloom::may_contain_stream(std::size_t count, const digest_feed& feed,
                                              std::span<std::uint64_t> mask) const noexcept {
   kernels::bloom_contains_batch<std::uint64_t>(kernel_view(), count, feed, mask.data());
+}
+
+BLOOMERY_BODY fact_list bloom::facts() const noexcept { return {bits_fact(bits_), hashes_fact(hashes_)}; }
+
+BLOOMERY_BODY void bloom::explain_probes(explanation& out, probes probe) const noexcept {
+  const auto test = [this](std::uint64_t bit) { return store_.test(bit / 64, std::uint64_t{1} << (bit % 64)); };
+  out.begin({.rule = probe_rule::all});
+  for (unsigned i = 0; i < hashes_; ++i) out.add(probe_of_bit(probe.next(bits_), test));
+  out.draw(0, bits_, test);
+  out.end();
+}
+
+BLOOMERY_BODY explanation bloom::explain(std::uint64_t digest) const noexcept {
+  explanation out(digest);
+  explain_probes(out, start(digest));
+  return out;
+}
+
+BLOOMERY_BODY explanation bloom::explain(digest128 digest) const noexcept {
+  explanation out(digest);
+  explain_probes(out, start(digest));
+  return out;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

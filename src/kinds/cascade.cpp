@@ -4,7 +4,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 BLOOMERY_BODY result<cascade> cascade::build(const filter_params& params, std::span<std::uint64_t> included,
                                              std::span<std::uint64_t> excluded, unsigned threads) noexcept {
-  if (!params.mode.empty()) return fail(errc::unsupported, "kind cascade has no modes to choose: leave the mode out");
+  if (!params.mode.empty()) return fail(errc::kind_has_no_modes, info.name);
   size_request request = params.sizes();
   request.excluded_keys = excluded.size();
   if (auto checked = sizing::check_cascade(request, params.layout); !checked) return fail(checked.error());
@@ -178,6 +178,70 @@ BLOOMERY_BODY result<cascade> cascade::view(const stored_shape& shape, std::span
   cascade filter;
   filter.set(shape, bit_store::view(payload));
   return filter;
+}
+
+BLOOMERY_BODY fact_list cascade::facts() const noexcept {
+  return {
+      {.name = "excluded_keys",
+       .label = "excluded keys",
+       .value = keys_.excluded,
+       .unit = fact_unit::keys,
+       .help = "keys that it does not match"},
+      {.name = "layers", .label = "layers", .value = geometry_.parts(), .help = "tables, one behind the other"},
+      {.name = "first_layer", .label = "first layer", .value = text_of_sieve(), .help = "what the first layer holds"},
+      slot_bits_fact(geometry_.sieve.rate.columns)};
+}
+
+BLOOMERY_BODY fact_list cascade::facts_now() const noexcept {
+  if (keys_.included == 0) return {};
+  const auto included = static_cast<double>(keys_.included);
+  const auto of_size = [](fact one) {
+    one.topic = fact_topic::size;
+    one.group = "bits_per_included_key";
+    one.join = fact_join::mean;
+    return one;
+  };
+  return {of_size({.name = "bits",
+                   .label = "size",
+                   .value = static_cast<double>(memory_bytes()) * 8.0 / included,
+                   .unit = fact_unit::bits,
+                   .help = "bits for each included key",
+                   .phrase = {.after = " bits per included key"}}),
+          of_size({.name = "least",
+                   .label = "least possible",
+                   .value = sizing::least_exact_bits(keys_) / included,
+                   .unit = fact_unit::bits,
+                   .help = "what any structure needs that is exact about both lists",
+                   .phrase = {.before = "; ", .after = " is the least possible", .continues = true}}),
+          of_size({.name = "bloom_cascade",
+                   .label = "cascade of Bloom filters",
+                   .value = sizing::bloom_cascade_bits(keys_) / included,
+                   .unit = fact_unit::bits,
+                   .help = "what a cascade of Bloom filters takes",
+                   .phrase = {.before = ", a cascade of Bloom filters takes ", .continues = true}}),
+          of_size({.name = "digests",
+                   .label = "digests",
+                   .value = 64U,
+                   .unit = fact_unit::bits,
+                   .help = "what the digests of the included keys take",
+                   .phrase = {.before = ", digests ", .continues = true}}),
+          of_size({.name = "bit_each",
+                   .label = "a bit each",
+                   .value = static_cast<double>(capacity_keys()) / included,
+                   .help = "a bit for each key of both lists",
+                   .phrase = {.before = ", a bit for each key of both lists ", .continues = true}})};
+}
+
+BLOOMERY_BODY explanation cascade::explain(std::uint64_t digest) const noexcept {
+  explanation out(digest);
+  const bool has_sieve = geometry_.has_sieve();
+  if (has_sieve) detail::explain_ribbon(out, geometry_.sieve, sieve_, digest, {.name = "first layer, ribbon layer"});
+  detail::explain_ribbon(out, geometry_.table, table_, digest,
+                         {.name = has_sieve ? "second layer, ribbon layer" : "ribbon layer",
+                          .first_byte = geometry_.table_word() * 8,
+                          .stage = static_cast<std::uint8_t>(has_sieve ? 1 : 0)});
+  if (geometry_.reversed) out.reverse();
+  return out;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -49,7 +49,7 @@ BLOOMERY_BODY bool counting::erase(std::uint64_t digest) noexcept {
   return true;
 }
 
-BLOOMERY_BODY std::uint64_t counting::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY std::uint64_t counting::add_stream(std::size_t count, const digest_feed& feed) noexcept {
   const std::uint64_t inserted =
       layout_ == counter_layout::spread
           ? kernels::counting_insert_spread(store_.data(), kernel_view(), count, feed)
@@ -205,6 +205,60 @@ BLOOMERY_BODY result<counting> counting::view(const stored_shape& shape, std::sp
   filter.set_geometry(shape);
   filter.store_ = bit_store::view(payload);
   return filter;
+}
+
+BLOOMERY_BODY fact_list counting::facts() const noexcept {
+  return {layout_fact(is_spread() ? "spread" : "line"),
+          {.name = is_spread() ? "counters" : "lines",
+           .label = is_spread() ? "counters" : "lines",
+           .value = size_,
+           .help = is_spread() ? "counters of the array" : "cache lines of the array, of 128 counters each"},
+          {.name = "counter_bits",
+           .label = "counter bits",
+           .value = kernels::counter_bits,
+           .unit = fact_unit::bits,
+           .help = "bits of a counter"},
+          hashes_fact(hashes_)};
+}
+
+BLOOMERY_BODY fact_list counting::facts_now() const noexcept {
+  return {
+      {.name = "saturated",
+       .label = "saturated",
+       .value = saturated(),
+       .unit = fact_unit::counters,
+       .help = "counters that reached their most and stay there",
+       .topic = fact_topic::fill,
+       .join = fact_join::sum,
+       .phrase = {.after = ", which stay as they are: keys that have only such cannot be removed", .zero = "none"}}};
+}
+
+BLOOMERY_BODY explanation counting::explain(std::uint64_t digest) const noexcept {
+  explanation out(digest);
+  const auto value = [this](std::uint64_t counter) { return kernels::counter_at(store_.data(), counter); };
+  const auto add_all = [&](auto probe) {
+    for (unsigned i = 0; i < hashes_; ++i) {
+      const std::uint64_t counter = probe.next();
+      out.add({.position = counter,
+               .byte_offset = counter * kernels::counter_bits / 8,
+               .read = value(counter),
+               .unit = probe_unit::counter,
+               .matches = value(counter) != 0});
+    }
+  };
+  if (is_spread()) {
+    out.begin({.rule = probe_rule::all});
+    add_all(kernels::spread_probes(digest, size_));
+    out.draw(0, size_, value);
+  } else {
+    const std::uint64_t line = kernels::split64::block(digest, size_);
+    const std::uint64_t first = line * kernels::counters_a_line;
+    out.begin({.place = "line", .place_index = line});
+    add_all(kernels::line_probes(digest, size_));
+    out.draw(first, kernels::counters_a_line, [&](std::uint64_t i) { return value(first + i); });
+  }
+  out.end();
+  return out;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -108,7 +108,7 @@ BLOOMERY_BODY result<cuckoo> cuckoo::view(const stored_shape& shape, std::span<c
   return filter;
 }
 
-BLOOMERY_BODY std::uint64_t cuckoo::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY std::uint64_t cuckoo::add_stream(std::size_t count, const digest_feed& feed) noexcept {
   return insert_many(count, feed).inserted;
 }
 
@@ -123,6 +123,13 @@ BLOOMERY_BODY batch_outcome cuckoo::insert_many(std::size_t count, const digest_
   keys_ += done.inserted;
   copies_ += mode_ == cuckoo_mode::multiset ? done.taken - done.inserted : 0;
   return done;
+}
+
+BLOOMERY_BODY fact_list cuckoo::facts() const noexcept {
+  return {layout_fact(cuckoo_layout_name(slots_.geometry.form, slots_.geometry.slots)),
+          mode_fact(mode_ == cuckoo_mode::multiset ? "multiset" : "set"),
+          {.name = "buckets", .label = "buckets", .value = slots_.geometry.buckets, .help = "a key is in one of two"},
+          slot_bits_fact(slots_.geometry.slot_bits)};
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -146,7 +146,7 @@ BLOOMERY_BODY result<dleft> dleft::view(const stored_shape& shape, std::span<con
   return filter;
 }
 
-BLOOMERY_BODY std::uint64_t dleft::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY std::uint64_t dleft::add_stream(std::size_t count, const digest_feed& feed) noexcept {
   return insert_many(count, feed).inserted;
 }
 
@@ -161,6 +161,59 @@ BLOOMERY_BODY batch_outcome dleft::insert_many(std::size_t count, const digest_f
   keys_ += done.inserted;
   copies_ += mode_ == dleft_mode::multiset ? done.taken - done.inserted : 0;
   return done;
+}
+
+BLOOMERY_BODY fact_list dleft::facts() const noexcept {
+  return {
+      mode_fact(mode_ == dleft_mode::multiset ? "multiset" : "set"),
+      {.name = "buckets",
+       .label = "buckets",
+       .value = memory_.geometry.buckets * kernels::dleft_tables,
+       .help = "of all four tables; a key is in one of four"},
+      {.name = "cell_bits",
+       .label = "cell bits",
+       .value = memory_.geometry.stride(),
+       .unit = fact_unit::bits,
+       .help = "bits of a cell"},
+      {.name = "stashed", .label = "stashed", .value = memory_.stashed, .help = "cells that no bucket had room for"}};
+}
+
+// The cells of a bucket share its bytes, a bit in each.
+BLOOMERY_BODY explanation dleft::explain(std::uint64_t digest) const noexcept {
+  explanation out(digest);
+  memory_.ask([&](const auto& table) {
+    const kernels::dleft_key key = table.key(digest);
+    const auto wanted = table.wanted(key);
+    const std::uint64_t remainder = key.value & ((std::uint64_t{1} << table.geometry.remainder_bits) - 1);
+    for (const std::uint64_t at : key.at) {
+      const unsigned match = table.look(at, wanted).match;
+      const std::uint64_t bucket = (at - kernels::dleft_stash_bytes) / table.geometry.stride();
+      out.begin({.place = "bucket", .place_index = bucket, .rule = probe_rule::any});
+      for (unsigned cell = 0; cell < kernels::dleft_cells; ++cell) {
+        out.add({.position = bucket * kernels::dleft_cells + cell,
+                 .byte_offset = at,
+                 .read = table.remainder_in(at, cell),
+                 .expected = remainder,
+                 .unit = probe_unit::cell,
+                 .has_expected = true,
+                 .matches = (match >> cell & 1U) != 0});
+      }
+      out.end();
+    }
+    if (table.stashed == 0) return;
+    out.begin({.place = "stash", .rule = probe_rule::any});
+    for (std::uint64_t i = 0; i < table.stashed; ++i) {
+      out.add({.position = i,
+               .byte_offset = 8 * i,
+               .read = table.entry(i),
+               .expected = key.value + 1,
+               .unit = probe_unit::entry,
+               .has_expected = true,
+               .matches = table.entry(i) == key.value + 1});
+    }
+    out.end();
+  });
+  return out;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

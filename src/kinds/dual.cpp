@@ -60,12 +60,12 @@ BLOOMERY_BODY bool dual::erase(std::uint64_t digest) noexcept {
 }
 
 // Runs of digests that the removal filter does not have go into the add filter together, in their order.
-BLOOMERY_BODY batch_outcome dual::insert_until_full(std::span<const std::uint64_t> digests) noexcept {
+BLOOMERY_BODY batch_outcome dual::add_until_full(std::span<const std::uint64_t> digests) noexcept {
   constexpr std::size_t group = 1024;
   std::array<std::uint64_t, mask_words(group)> removed{};
   batch_outcome all;
   const auto insert_run = [&](std::size_t end) {
-    const std::uint64_t inserted = adds_.insert_batch(digests.subspan(all.taken, end - all.taken));
+    const std::uint64_t inserted = adds_.add_batch(digests.subspan(all.taken, end - all.taken));
     keys_ += inserted;
     all = {end, all.inserted + inserted};
   };
@@ -261,6 +261,85 @@ BLOOMERY_BODY result<dual> dual::adopt(const stored_shape& shape, aligned_buffer
 
 BLOOMERY_BODY result<dual> dual::view(const stored_shape& shape, std::span<const std::byte> payload) noexcept {
   return over(shape, bit_store::view(payload));
+}
+
+BLOOMERY_BODY fact_list dual::facts() const noexcept {
+  return {layout_fact(layout_name()),
+          blocks_fact(adds_.blocks()),
+          {.name = "removal_blocks",
+           .label = "removal blocks",
+           .value = removals_.blocks(),
+           .help = "blocks of the filter of removed keys"},
+          hashes_fact(adds_.hashes())};
+}
+
+BLOOMERY_BODY fact_list dual::facts_now() const noexcept {
+  const loss_state loss = loss_now();
+  const auto of_loss = [](fact one) {
+    one.topic = fact_topic::fpr;
+    one.group = "loss";
+    if (one.join == fact_join::each) one.join = fact_join::sum;
+    return one;
+  };
+  return {of_loss({.name = "added_keys",
+                   .label = "added keys",
+                   .value = loss.added_keys,
+                   .unit = fact_unit::keys,
+                   .help = "inserts that changed something: what counts against the capacity",
+                   .detail = true}),
+          of_loss({.name = "removals", .label = "removals", .value = loss.removals, .help = "keys that were removed"}),
+          of_loss({.name = "capacity_removals",
+                   .label = "removals promised",
+                   .value = loss.capacity_removals,
+                   .help = "removals that it was made for",
+                   .phrase = {.before = " of the ", .after = " that it was made for", .continues = true}}),
+          of_loss({.name = "returned",
+                   .label = "came back",
+                   .value = loss.returned,
+                   .unit = fact_unit::keys,
+                   .help = "keys that came back after they were removed, or would have been lost immediately"}),
+          of_loss({.name = "return_slots",
+                   .label = "return slots",
+                   .value = loss.return_slots,
+                   .unit = fact_unit::slots,
+                   .help = "room for keys that come back",
+                   .phrase = {.before = " in a list of ", .continues = true}}),
+          of_loss({.name = "target_loss",
+                   .label = "loss promised",
+                   .value = loss.target_rate,
+                   .unit = fact_unit::share,
+                   .help = "of its keys, the share that may be called absent after as many removals as promised",
+                   .join = fact_join::most,
+                   .phrase = {.after = " of its keys, after so many removals; none before the first"}}),
+          of_loss({.name = "loss_now",
+                   .label = "loss now",
+                   .value = loss.rate,
+                   .unit = fact_unit::share,
+                   .help = "of the keys that were there before the removals, the share that is called absent",
+                   .join = fact_join::mean,
+                   .phrase = {.zero = "none"}})};
+}
+
+BLOOMERY_BODY explanation dual::explain(std::uint64_t digest) const noexcept {
+  explanation out(digest);
+  adds_.explain_part(out, digest, {.name = "adds"});
+  if (!has_removals()) return out;
+  std::uint64_t start = adds_.memory_bytes();
+  removals_.explain_part(out, digest, {.name = "removals", .first_byte = start, .stage = 1, .negated = true});
+  if (returned_ == 0) return out;
+  start += removals_.memory_bytes();
+  // Of the slots in which it may be: the one that holds it, or the first.
+  const std::uint64_t slot = list_.slot_of(digest);
+  out.begin({.part = {.name = "returned keys", .first_byte = start, .stage = 1}, .rule = probe_rule::any});
+  out.add({.position = slot,
+           .byte_offset = start + slot * 8,
+           .read = list_.at(slot),
+           .expected = return_list::entry(digest),
+           .unit = probe_unit::entry,
+           .has_expected = true,
+           .matches = list_.at(slot) == return_list::entry(digest)});
+  out.end();
+  return out;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -147,4 +147,37 @@ BLOOMERY_BODY void fuse::may_contain_stream(std::size_t count, const digest_feed
   ask([&](const auto& table) { kernels::fuse_contains_best(table, count, feed, mask.data()); });
 }
 
+BLOOMERY_BODY fact_list fuse::facts() const noexcept {
+  return {layout_fact(fuse_layout_name(geometry_.wise, geometry_.cell_bits)),
+          {.name = "shards", .label = "shards", .value = geometry_.shards(), .help = "parts that were built apart"},
+          {.name = "segments",
+           .label = "segments",
+           .value = geometry_.segments + geometry_.wise - 1,
+           .help = "of a shard; the cells of a key are in consecutive ones"},
+          {.name = "segment_cells",
+           .label = "segment cells",
+           .value = std::uint64_t{1} << geometry_.segment_bits,
+           .help = "cells of a segment"}};
+}
+
+BLOOMERY_BODY explanation fuse::explain(std::uint64_t digest) const noexcept {
+  explanation out(digest);
+  detail::with_fuse_form(geometry_, [&](auto form) {
+    using cell_type = typename decltype(form)::cell;
+    constexpr unsigned wise = decltype(form)::wise;
+    const kernels::fuse_table<cell_type, wise> table(payload().data(), places_, keys_ == 0);
+    const kernels::fuse_key<wise> key = places_.of<wise>(digest);
+    out.begin({.rule = probe_rule::xor_sum, .expected = static_cast<cell_type>(key.y)});
+    for (const std::uint64_t cell : key.at) {
+      out.add({.position = cell,
+               .byte_offset = cell * sizeof(cell_type),
+               .read = table.load(cell),
+               .unit = probe_unit::cell});
+    }
+    out.end();
+  });
+  if (keys_ == 0) out.add_note({.stage = 1}, "the filter holds no keys", false);
+  return out;
+}
+
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -63,7 +63,7 @@ BLOOMERY_BODY insert_result growing::insert(std::uint64_t digest) noexcept {
   });
 }
 
-BLOOMERY_BODY std::uint64_t growing::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY std::uint64_t growing::add_stream(std::size_t count, const digest_feed& feed) noexcept {
   constexpr std::size_t group = 64;
   std::array<std::uint64_t, group> room;
   std::uint64_t inserted = 0;
@@ -197,6 +197,76 @@ BLOOMERY_BODY result<growing> growing::deserialize(const stored_shape& shape, st
   loaded.keys_ = std::min(shape.keys, field[4]);
   loaded.keys_exact_ = shape.keys_exact && shape.keys <= field[4];
   return loaded;
+}
+
+BLOOMERY_BODY fact_list growing::facts() const noexcept {
+  return {layout_fact(width_ == 16   ? "slots16"
+                      : width_ == 24 ? "slots24"
+                                     : "slots32"),
+          mode_fact(mode_ == growing_mode::multiset ? "multiset" : "set"),
+          {.name = "pages", .label = "pages", .value = pages(), .help = "pages of 4 KiB; a key is in one"},
+          {.name = "spilled", .label = "spilled", .value = state_.spilled, .help = "keys that no line had room for"}};
+}
+
+namespace detail {
+
+// The slots of the digest's line, and what was spilled when it is full.
+template <class Slots>
+void explain_growing(explanation& out, const growing_state& state, std::uint64_t digest) noexcept {
+  using engine = growing_engine<Slots>;
+  const kernels::growing_page page = state.pages.page_of(digest);
+  const std::byte* bytes = page.pointer();
+  const unsigned depth = page.tag();
+  const unsigned number = kernels::growing_line_of(digest, depth);
+  const std::byte* line = engine::line_at(bytes, number);
+  std::uint64_t pages_before = 0;
+  std::uint64_t entries_before = 0;
+  state.pages.for_each_page([&](std::uint64_t /*prefix*/, unsigned /*depth*/, const std::byte* each) {
+    if (each == bytes) return false;
+    ++pages_before;
+    entries_before += growing_pages::notes_of(each).spilled;
+    return true;
+  });
+  const std::uint64_t line_index = pages_before * kernels::growing_page_lines + number;
+  const std::uint64_t first_byte =
+      state.pages.pages() * growing_stored<Slots>::page_entry_bytes + line_index * kernels::growing_line_bytes;
+  const auto wanted = Slots::wanted(digest, depth);
+  out.begin({.place = "line", .place_index = line_index, .rule = probe_rule::any});
+  for (unsigned i = 0; i < Slots::count; ++i) {
+    const auto slot = Slots::get(line, i);
+    out.add({.position = line_index * Slots::count + i,
+             .byte_offset = first_byte + i * (Slots::width / 8),
+             .read = slot,
+             .expected = wanted,
+             .unit = probe_unit::slot,
+             .has_expected = true,
+             .matches = Slots::matches(slot, wanted)});
+  }
+  out.end();
+  if (!kernels::growing_is_full<Slots>(line)) return;
+  const growing_page_notes& notes = growing_pages::notes_of(bytes);
+  const std::uint32_t at = growing_spill::longest_match(notes, digest, depth + kernels::growing_line_bits);
+  if (at == notes.spilled) return out.add_note({}, "none of the codes that the page has spilled matches", false);
+  out.begin({.place = "spill of page", .place_index = pages_before, .rule = probe_rule::any});
+  out.add({.position = at,
+           .byte_offset = state.pages.pages() * growing_stored<Slots>::page_bytes +
+                          (entries_before + at) * growing_stored<Slots>::spilled_bytes,
+           .read = notes.spill[at].code,
+           .expected = digest | 1U,
+           .unit = probe_unit::entry,
+           .has_expected = true,
+           .matches = true});
+  out.end();
+}
+
+}  // namespace detail
+
+BLOOMERY_BODY explanation growing::explain(std::uint64_t digest) const noexcept {
+  explanation out(digest);
+  detail::with_slots(
+      width_, [&](auto engine) { detail::explain_growing<typename decltype(engine)::slots>(out, state_, digest); });
+  if (refused_) out.add_note({}, "memory was refused to a change: any key may be there", true);
+  return out;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

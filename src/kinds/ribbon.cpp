@@ -14,7 +14,7 @@ BLOOMERY_BODY result<sizing::ribbon_request> ribbon::request_for(const filter_pa
 
 BLOOMERY_BODY result<ribbon> ribbon::build(const filter_params& params, std::span<std::uint64_t> digests,
                                            unsigned threads) noexcept {
-  if (!params.mode.empty()) return fail(errc::unsupported, "kind ribbon has no modes to choose: leave the mode out");
+  if (!params.mode.empty()) return fail(errc::kind_has_no_modes, info.name);
   for (std::uint64_t spared_bytes = 0;;) {
     auto built = build_once(params, digests, threads, spared_bytes);
     if (!built) return built;
@@ -119,6 +119,16 @@ BLOOMERY_BODY result<ribbon> ribbon::view(const stored_shape& shape, std::span<c
   ribbon filter;
   filter.set(shape, bit_store::view(payload));
   return filter;
+}
+
+BLOOMERY_BODY fact_list ribbon::facts() const noexcept {
+  return {slot_bits_fact(geometry_.rate.columns),
+          {.name = "slots", .label = "slots", .value = geometry_.slots(), .help = "of all layers"},
+          {.name = "wider_slots",
+           .label = "wider slots",
+           .value = geometry_.wide_slots(),
+           .help = "slots with one bit more, for rates between two powers of two"},
+          {.name = "layers", .label = "layers", .value = geometry_.layers(), .help = "tables, one behind the other"}};
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -180,4 +180,10 @@ BLOOMERY_BODY result<void> scalable::serialize(std::span<std::byte> out) const n
   return {};
 }
 
+BLOOMERY_BODY fact_list scalable::facts() const noexcept {
+  return {layout_fact(layout_ == chain_layout::redis ? "redis" : "split64"),
+          mode_fact(mode() == chain_mode::scaling ? "scaling" : "fixed"), growth_fact(growth()),
+          sub_filters_fact(sub_filters())};
+}
+
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -38,7 +38,7 @@ BLOOMERY_BODY result<window> window::clone() const noexcept {
   return copy;
 }
 
-BLOOMERY_BODY std::uint64_t window::insert_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY std::uint64_t window::add_stream(std::size_t count, const digest_feed& feed) noexcept {
   constexpr std::size_t group = 64;
   std::array<std::uint64_t, group> room;
   std::uint64_t inserted = 0;
@@ -123,6 +123,65 @@ BLOOMERY_BODY result<window> window::adopt(const stored_shape& shape, aligned_bu
 
 BLOOMERY_BODY result<window> window::view(const stored_shape& shape, std::span<const std::byte> payload) noexcept {
   return make_of(shape, bit_store::view(payload));
+}
+
+BLOOMERY_BODY fact_list window::facts() const noexcept {
+  return {layout_fact(layout_name(engine_.geometry().slots)),
+          {.name = "lines", .label = "lines", .value = lines(), .help = "cache lines of the array"},
+          hashes_fact(hashes()),
+          {.name = "generations",
+           .label = "generations",
+           .value = generations(),
+           .help = "before the current one, whose keys are all reported"}};
+}
+
+BLOOMERY_BODY fact_list window::facts_now() const noexcept {
+  const window_state state = window_now();
+  const bool timed = state.guaranteed_ns != 0;
+  // Only where time counts.
+  const auto seconds = [&](std::uint64_t ns) {
+    return timed ? fact_value(static_cast<double>(ns) / 1e9) : fact_value();
+  };
+  const auto in_window = [](fact one) {
+    one.topic = fact_topic::keys;
+    one.group = "window";
+    return one;
+  };
+  return {in_window({.name = "guaranteed_seconds",
+                     .label = "window",
+                     .value = seconds(state.guaranteed_ns),
+                     .unit = fact_unit::seconds,
+                     .help = "time after which a key may expire, if no more keys come in it than it was made for",
+                     .join = fact_join::most}),
+          in_window({.name = "guaranteed_keys",
+                     .label = "window",
+                     .value = state.guaranteed_keys,
+                     .unit = fact_unit::keys,
+                     .help = "number of later keys after which a key may expire",
+                     .join = fact_join::sum,
+                     .phrase = {.before = timed ? ", or " : "",
+                                .after = timed ? " if more come in that time" : "",
+                                .continues = timed}}),
+          in_window({.name = "covered_seconds",
+                     .label = "covered now",
+                     .value = seconds(state.covered_ns),
+                     .unit = fact_unit::seconds,
+                     .help = "keys inserted since then are reported",
+                     .join = fact_join::least,
+                     .phrase = {.before = "the last "}}),
+          in_window({.name = "covered_keys",
+                     .label = "covered now",
+                     .value = state.covered_keys,
+                     .unit = fact_unit::keys,
+                     .help = "keys counted in the generations that are whole",
+                     .join = fact_join::sum,
+                     .phrase = {.before = timed ? ", " : "", .continues = timed}}),
+          in_window({.name = "generation",
+                     .label = "generation",
+                     .value = state.generation,
+                     .help = "generations since it was made",
+                     .join = fact_join::most,
+                     .phrase = {.before = "; in generation ", .continues = true}})};
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -121,6 +121,13 @@ BLOOMERY_BODY result<file_header> decode_header_area(std::span<const std::byte> 
   return header;
 }
 
+BLOOMERY_BODY result<void> check_file_size(const file_header& header, std::uint64_t file_bytes) noexcept {
+  const std::uint64_t expected = header.file_bytes();
+  if (file_bytes < expected) return fail(errc::truncated, {}, {file_bytes, expected});
+  if (file_bytes > expected) return fail(errc::trailing_bytes, {}, {file_bytes, expected});
+  return {};
+}
+
 }  // namespace detail
 }  // namespace bloomery::inline BLOOMERY_ABI
 
@@ -129,9 +136,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 BLOOMERY_BODY result<file_header> decode_header(std::span<const std::byte> first, std::uint64_t file_bytes) noexcept {
   auto header = detail::decode_header_area(first, file_bytes);
   if (!header) return header;
-  const std::uint64_t expected = header->file_bytes();
-  if (file_bytes < expected) return fail(errc::truncated, {}, {file_bytes, expected});
-  if (file_bytes > expected) return fail(errc::trailing_bytes, {}, {file_bytes, expected});
+  if (auto whole = detail::check_file_size(*header, file_bytes); !whole) return fail(whole.error());
   return header;
 }
 

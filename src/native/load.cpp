@@ -17,11 +17,22 @@ BLOOMERY_BODY byte_source::byte_source(std::span<const std::byte> bytes) noexcep
                     return {};
                   }) {}
 
-BLOOMERY_BODY result<file_header> header_of(const byte_source& source) noexcept {
+BLOOMERY_BODY result<decoded_file> decode_file(std::span<const std::byte> bytes) noexcept {
+  if (!is_text_form(bytes)) {
+    const auto header =
+        decode_header(bytes.first(bytes.size() < large_header_bytes ? bytes.size() : large_header_bytes), bytes.size());
+    if (!header) return fail(header.error());
+    return decoded_file{*header, bytes, {}};
+  }
+  const auto block = find_text(bytes);
+  if (!block) return fail(block.error());
   std::array<std::byte, large_header_bytes> first{};
-  const auto seen = std::span(first).first(source.size_bytes() < first.size() ? source.size_bytes() : first.size());
-  if (auto done = source.read_at(0, seen); !done) return fail(done.error());
-  return decode_header(seen, source.size_bytes());
+  const auto seen = std::span(first).first(block->decoded_bytes < first.size() ? block->decoded_bytes : first.size());
+  if (auto done = decode_text(*block, seen); !done) return fail(done.error());
+  auto header = decode_header(seen, block->decoded_bytes);
+  if (!header) return fail(header.error());
+  header->text = true;
+  return decoded_file{*header, bytes, *block};
 }
 
 BLOOMERY_BODY result<void> check_kind(const file_header& header, const kind_loader& kind) noexcept {
@@ -126,50 +137,37 @@ BLOOMERY_BODY result<aligned_buffer> read_payload(const file_header& header, con
   return payload;
 }
 
-BLOOMERY_BODY result<stored_payload> read_native(const byte_source& source, const kind_loader& kind,
-                                                 const load_options& options) noexcept {
-  const auto header = header_of(source);
-  if (!header) return fail(header.error());
-  if (auto done = check_kind(*header, kind); !done) return fail(done.error());
-  if (auto whole = check_alone(*header, options.shard); !whole) return fail(whole.error());
-  auto payload = read_payload(*header, source, options);
+BLOOMERY_BODY result<stored_payload> read_native(const file_header& header, const byte_source& source,
+                                                 const kind_loader& kind, const load_options& options) noexcept {
+  if (auto done = check_kind(header, kind); !done) return fail(done.error());
+  if (auto whole = check_alone(header, options.shard); !whole) return fail(whole.error());
+  auto payload = read_payload(header, source, options);
   if (!payload) return fail(payload.error());
-  return stored_payload{*header, std::move(*payload)};
+  return stored_payload{header, std::move(*payload)};
 }
 
-BLOOMERY_BODY result<stored_payload> read_native_bytes(std::span<const std::byte> bytes, const kind_loader& kind,
-                                                       const load_options& options) noexcept {
-  if (!is_text_form(bytes)) return read_native(byte_source(bytes), kind, options);
-  const auto native = unpack_text(bytes, options);
-  if (!native) return fail(native.error());
-  auto stored = read_native(byte_source(native->bytes()), kind, options);
-  if (stored) stored->header.text = true;
-  return stored;
-}
-
-BLOOMERY_BODY result<aligned_buffer> unpack_text(std::span<const std::byte> text,
+BLOOMERY_BODY result<stored_payload> read_native(const decoded_file& file, const kind_loader& kind,
                                                  const load_options& options) noexcept {
-  const auto block = find_text(text);
-  if (!block) return fail(block.error());
-  if (block->decoded_bytes > options.max_bytes) return over_limit(options.max_bytes);
-  auto native = aligned_buffer::make(block->decoded_bytes, "the filter's text form", options.memory);
+  if (!file.header.text) return read_native(file.header, byte_source(file.bytes), kind, options);
+  const auto native = unpack_text(file.text, options);
+  if (!native) return fail(native.error());
+  return read_native(file.header, byte_source(native->bytes()), kind, options);
+}
+
+BLOOMERY_BODY result<aligned_buffer> unpack_text(const text_block& text, const load_options& options) noexcept {
+  if (text.decoded_bytes > options.max_bytes) return over_limit(options.max_bytes);
+  auto native = aligned_buffer::make(text.decoded_bytes, "the filter's text form", options.memory);
   if (!native) return native;
-  if (auto done = decode_text(*block, native->bytes()); !done) return fail(done.error());
+  if (auto done = decode_text(text, native->bytes()); !done) return fail(done.error());
   return native;
 }
 
 }  // namespace detail
 
 BLOOMERY_BODY result<file_header> read_header_bytes(std::span<const std::byte> bytes) noexcept {
-  if (!is_text_form(bytes)) return detail::header_of(detail::byte_source(bytes));
-  const auto block = find_text(bytes);
-  if (!block) return fail(block.error());
-  std::array<std::byte, large_header_bytes> first{};
-  const auto seen = std::span(first).first(block->decoded_bytes < first.size() ? block->decoded_bytes : first.size());
-  if (auto done = decode_text(*block, seen); !done) return fail(done.error());
-  auto header = decode_header(seen, block->decoded_bytes);
-  if (header) header->text = true;
-  return header;
+  const auto file = detail::decode_file(bytes);
+  if (!file) return fail(file.error());
+  return file->header;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

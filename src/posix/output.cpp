@@ -19,30 +19,29 @@ BLOOMERY_BODY void remove_pending_temporaries() noexcept {
 
 BLOOMERY_BODY result<output_file> output_file::open(const char* path, bool replace) noexcept {
   output_file file;
+  file.path_.assign(path);
   file.replace_ = replace;
-  if (detail::descriptor_of(path) >= 0) {
-    if (auto done = file.open_straight(path); !done) return fail(done.error());
-    return file;
-  }
-  if (!file.target_.assign(path)) return detail::fail_errno("cannot create", ENAMETOOLONG);
-  if (auto done = detail::follow_links(file.target_); !done) return fail(done.error());
+  if (auto done = file.open_new(path); !done) return name_file(fail(done.error()), path);
+  return file;
+}
+
+BLOOMERY_BODY result<void> output_file::open_new(const char* path) noexcept {
+  if (detail::descriptor_of(path) >= 0) return open_straight(path);
+  if (!target_.assign(path)) return detail::fail_errno("cannot create", ENAMETOOLONG);
+  if (auto done = detail::follow_links(target_); !done) return done;
   struct stat status {};
-  if (::stat(file.target_.c_str(), &status) == 0) {
+  if (::stat(target_.c_str(), &status) == 0) {
     if (S_ISDIR(status.st_mode)) return fail(errc::is_directory);
-    if (!S_ISREG(status.st_mode)) {
-      if (auto done = file.open_straight(path); !done) return fail(done.error());
-      return file;
-    }
-    if (!replace) return fail(errc::already_exists);
-    file.old_ = {.exists = true,
-                 .mode = status.st_mode & static_cast<mode_t>(0777),
-                 .owner = status.st_uid,
-                 .group = status.st_gid};
+    if (!S_ISREG(status.st_mode)) return open_straight(path);
+    if (!replace_) return fail(errc::already_exists);
+    old_ = {.exists = true,
+            .mode = status.st_mode & static_cast<mode_t>(0777),
+            .owner = status.st_uid,
+            .group = status.st_gid};
   } else if (errno != ENOENT) {
     return detail::fail_errno("cannot create", errno);
   }
-  if (auto done = file.create_temporary(); !done) return fail(done.error());
-  return file;
+  return create_temporary();
 }
 
 BLOOMERY_BODY result<void> output_file::open_straight(const char* path) noexcept {
@@ -100,13 +99,17 @@ BLOOMERY_BODY result<void> output_file::commit() noexcept {
   if (auto done = stage(); !done) return done;
   if (straight_) return {};
   const auto folder = detail::folder_sync::open(target_.folder());
-  if (!folder) return fail(folder.error());
+  if (!folder) return name_file(fail(folder.error()), path_.view());
   if (auto done = publish(); !done) return done;
-  return folder->sync();
+  return name_file(folder->sync(), path_.view());
 }
 
 BLOOMERY_BODY result<void> output_file::stage() noexcept {
   if (std::exchange(staged_, true)) return {};
+  return name_file(write_out(), path_.view());
+}
+
+BLOOMERY_BODY result<void> output_file::write_out() noexcept {
   if (straight_) {
     const int fd = fd_.release();
     if (fd >= 0 && ::close(fd) != 0 && errno != EINTR) return detail::fail_errno("cannot write", errno);
@@ -131,8 +134,8 @@ BLOOMERY_BODY result<void> output_file::publish() noexcept {
   const int renamed = replace_ ? ::rename(temporary_.c_str(), target_.c_str())
                                : detail::rename_new(temporary_.c_str(), target_.c_str());
   if (renamed != 0) {
-    if (errno == EEXIST) return fail(errc::already_exists);
-    return detail::fail_errno("cannot create", errno);
+    const failure why = errno == EEXIST ? fail(errc::already_exists) : detail::fail_errno("cannot create", errno);
+    return name_file(why, path_.view());
   }
   pending_ = false;
   return {};
@@ -160,6 +163,10 @@ BLOOMERY_BODY bool output_file::is_new_file(const detail::path_text& path) const
 BLOOMERY_BODY result<void> output_file::switch_in() noexcept {
   if (straight_) return {};
   if (!old_.exists) return publish();
+  return name_file(exchange(), path_.view());
+}
+
+BLOOMERY_BODY result<void> output_file::exchange() noexcept {
   if (detail::exchange_names(temporary_.c_str(), target_.c_str()) == 0) return {};
   // EPERM: some sandboxes refuse the call.
   if (errno != EINVAL && errno != ENOSYS && errno != ENOTSUP && errno != EPERM) {

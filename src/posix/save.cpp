@@ -10,9 +10,11 @@ BLOOMERY_BODY result<void> save_file(const saved_content& content, const hash_sp
   auto file = output_file::open(path, options.replace);
   if (!file) return fail(file.error());
   const auto image = make_image(content, hash, options);
-  if (!image) return fail(image.error());
+  if (!image) return name_file(fail(image.error()), path);
   buffered_output buffered(*file);
-  if (auto done = write_image(*image, byte_sink(buffered), options.text); !done) return done;
+  if (auto done = write_image(*image, byte_sink(buffered), options.text); !done) {
+    return name_file(done, path);
+  }
   if (auto done = buffered.flush(); !done) return done;
   return file->commit();
 }

@@ -11,7 +11,9 @@ BLOOMERY_BODY failure fail_shard(unsigned index, unsigned count, std::string_vie
 }
 
 BLOOMERY_BODY failure fail_shard(unsigned index, unsigned count, const error& why) noexcept {
-  return fail_shard(index, count, describe(why).view());
+  failure of_shard = fail_shard(index, count, sentence_of(why).view());
+  of_shard.value().advice = why.advice;
+  return of_shard;
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI
@@ -85,7 +87,7 @@ BLOOMERY_BODY result<unsigned> find_shards(const char* path) noexcept {
   if (!detail::list_sets(path, found)) found = detail::probe_sets(path);
   const auto& [first, second] = found;
   if (first.least == 0) return second.least;  // then loading reports that the first is missing
-  if (first.next != 0) return fail(errc::two_shard_sets, {}, {first.least, first.next});
+  if (first.next != 0) return name_file(fail(errc::two_shard_sets, {}, {first.least, first.next}), path);
   return first.least;
 }
 

@@ -20,8 +20,8 @@ template <class K>
 K filled(const filter_params& params, const std::vector<std::uint64_t>& own, const std::vector<std::uint64_t>& common) {
   auto filter = K::make(params);
   if (!filter) ADD_FAILURE() << describe(filter.error()).c_str();
-  filter->insert_batch(own);
-  filter->insert_batch(common);
+  filter->add_batch(own);
+  filter->add_batch(common);
   return std::move(*filter);
 }
 
@@ -104,7 +104,7 @@ TEST(Overlap, OfThreeSetsIsAnUpperBound) {
     std::vector<blocked> filters;
     for (std::size_t j = 0; j < 3; ++j) {
       filters.push_back(filled<blocked>({.keys = 2000, .fpr = 0.01}, pairs[j], all));
-      filters.back().insert_batch(pairs[(j + 1) % 3]);
+      filters.back().add_batch(pairs[(j + 1) % 3]);
     }
     ASSERT_TRUE(filters[0].intersect(filters[1]));
     const double before = filters[0].fill();

@@ -60,8 +60,8 @@ TEST(BitsAndBlooms, AnswersAsTheProductDoes) {
       }
       EXPECT_EQ(probes.size(), 301U);
       EXPECT_EQ(query(opened->filter, probes), expected) << each.name << ending;
-      EXPECT_EQ(opened->filter.describe()[0].number, each.bits);
-      EXPECT_EQ(opened->filter.describe()[1].number, each.hashes);
+      EXPECT_EQ(opened->filter.facts()[0].value.integer(), each.bits);
+      EXPECT_EQ(opened->filter.facts()[1].value.integer(), each.hashes);
     }
   }
 }
@@ -182,7 +182,7 @@ TEST(BitsAndBlooms, ABitSetMadeFromWordsIsLongerThanMAndStaysSo) {
   const std::string file = blooms_bytes(100, 3, 128, 2);
   const auto opened = open_text(file, {.in_memory = true});
   ASSERT_TRUE(opened) << describe(opened.error()).view();
-  EXPECT_EQ(opened->filter.describe()[0].number, 100U);
+  EXPECT_EQ(opened->filter.facts()[0].value.integer(), 100U);
   EXPECT_EQ(text_of(opened->filter, *opened->form), file);
 }
 

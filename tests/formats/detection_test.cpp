@@ -44,9 +44,9 @@ TEST(Detection, TheSurestWinsAndEquallySureOnesAreNamed) {
   const format weak_c_too = made_up("five", look_for<confidence::weak, '\x01'>);
   const std::array<const format*, 6> list = {&signed_a, &fits_a, &fits_b, &fits_b_too, &weak_c, &weak_c_too};
   EXPECT_EQ(found_in(list, "abc"), "signed");
-  EXPECT_EQ(found_in(list, "bcd"), "may be a filter in any of these formats: two, three; say which with --from");
+  EXPECT_EQ(found_in(list, "bcd"), "may be a filter in any of these formats: two, three; name its format");
   EXPECT_EQ(found_in(list, "\x01\x02"),
-            "is not a filter in any known format: it starts with \"\\x01\\x02\"; could be four, five: see --from");
+            "is not a filter in any known format: it starts with \"\\x01\\x02\"; could be four, five; name its format");
   EXPECT_EQ(found_in(list, "zzz"), "is not a filter in any known format: it starts with \"zzz\" (text)");
   EXPECT_EQ(found_in(std::span(list).subspan(1, 3), "abc"), "one");
 }

@@ -121,9 +121,9 @@ TEST(HostileSizes, NoFilterHasMoreHashFunctionsThanItCanBeAskedWith) {
     for (const std::string& file : corpus_files(form->name)) {
       const auto opened = open_text(file, {.from = form->name});
       if (!opened) continue;
-      for (const named_value& value : opened->filter.describe()) {
-        EXPECT_TRUE(value.name != "hash functions" || value.number <= most) << form->name << value.number;
-      }
+      const fact_list facts = opened->filter.facts();
+      const fact* hashes = facts.find("hash_functions");
+      EXPECT_TRUE(hashes == nullptr || hashes->value.integer() <= most) << form->name;
     }
   }
 }
@@ -165,9 +165,9 @@ TEST(FormatRecipe, EveryFormatHasANameAndARuleOfItsOwn) {
     EXPECT_TRUE(one->detect != nullptr && one->open != nullptr && one->hash != nullptr) << one->name;
     EXPECT_EQ(one->writes, one->save != nullptr) << one->name;
     // RedisBloom's are of kinds that native files hold, too.
-    EXPECT_EQ(one->kind->id >= formats::first_foreign_id, one->kind_of == nullptr) << one->name;
+    EXPECT_EQ(one->kind->info->id >= formats::first_foreign_id, one->kind_of == nullptr) << one->name;
     for (const formats::format* other : all) {
-      EXPECT_TRUE(other == one || one->kind->id != other->kind->id) << one->name << " and " << other->name;
+      EXPECT_TRUE(other == one || one->kind->info->id != other->kind->info->id) << one->name << " and " << other->name;
     }
   }
 }

@@ -180,10 +180,11 @@ TEST(Leveldb, DamageIsAnErrorOrHarmless) {
 // ---- tables ----
 
 std::string number_of(const formats::opened& opened, std::string_view name) {
-  for (const named_value& value : opened.filter.describe()) {
-    if (value.name == name) return value.text.empty() ? std::to_string(value.number) : std::string(value.text);
-  }
-  return "none";
+  const fact_list facts = opened.filter.facts();
+  const fact* found = facts.find(name);
+  if (found == nullptr) return "none";
+  return found->value.holds() == fact_value::type::text ? std::string(found->value.text())
+                                                        : std::to_string(found->value.integer());
 }
 
 TEST(LeveldbTable, IsToldByItsEnd) {
@@ -191,9 +192,9 @@ TEST(LeveldbTable, IsToldByItsEnd) {
   ASSERT_TRUE(opened) << describe(opened.error()).view();
   EXPECT_EQ(opened->form->name, "leveldb-table");
   EXPECT_EQ(number_of(*opened, "filters"), "25");
-  EXPECT_EQ(number_of(*opened, "empty filters"), "13");
-  EXPECT_EQ(number_of(*opened, "hash functions"), "6");
-  EXPECT_EQ(number_of(*opened, "window bytes"), "2048");
+  EXPECT_EQ(number_of(*opened, "empty_filters"), "13");
+  EXPECT_EQ(number_of(*opened, "hash_functions"), "6");
+  EXPECT_EQ(number_of(*opened, "window_bytes"), "2048");
   const auto stats = opened->filter.stats();
   ASSERT_TRUE(stats);
   EXPECT_FALSE(stats->keys.exact);
@@ -289,7 +290,7 @@ TEST(LeveldbTable, RealDatabasesKeepAllOfTheirKeys) {
       ASSERT_EQ(tables.size(), 1U) << "so that no other table can answer for it";
       const auto opened = formats::open(tables.front().c_str());
       ASSERT_TRUE(opened) << describe(opened.error()).view();
-      EXPECT_EQ(number_of(*opened, "hash functions"), "9");
+      EXPECT_EQ(number_of(*opened, "hash_functions"), "9");
       const auto present = query(opened->filter, keys);
       EXPECT_EQ(std::count(present.begin(), present.end(), false), 0);
       auto others = random_keys(random, 10'000);
@@ -423,7 +424,7 @@ TEST(LeveldbTable, MillionsOfEmptyFiltersAreCountedInBoundedTime) {
   const auto opened = open_text(hand_made{.filters = std::string(4'000'000, '\0') + le32(0) + "\x0b"}.file());
   ASSERT_TRUE(opened) << describe(opened.error()).view();
   EXPECT_EQ(number_of(*opened, "filters"), "1000000");
-  EXPECT_EQ(number_of(*opened, "empty filters"), "1000000");
+  EXPECT_EQ(number_of(*opened, "empty_filters"), "1000000");
   EXPECT_EQ(opened->filter.stats()->fpr_now, 0.0);
 }
 
@@ -470,7 +471,7 @@ TEST(LeveldbTable, IsReadAndNotChanged) {
   auto opened = open_text(leveldb_file("table_bpk10.ldb"), {.in_memory = true});
   ASSERT_TRUE(opened);
   const std::vector<std::uint64_t> digests = {1};
-  EXPECT_FALSE(opened->filter.insert(digests));
+  EXPECT_FALSE(opened->filter.add(as_prehashed(digests)));
   EXPECT_FALSE(opened->filter.clear());
   EXPECT_FALSE(opened->filter.merge(opened->filter));
   const auto copy = opened->filter.clone();

@@ -36,7 +36,7 @@ TEST(RedisBloom, OldEncodingsOfTheDumpAreRead) {
     ASSERT_TRUE(opened) << describe(opened.error()).view();
     for (const bool present : query(opened->filter, keys)) EXPECT_TRUE(present);
     EXPECT_LT(opened->filter.stats()->fpr_now, 0.02);
-    EXPECT_EQ(opened->filter.describe()[2].number, version >= 4 ? 3U : 2U);
+    EXPECT_EQ(opened->filter.facts()[2].value.integer(), version >= 4 ? 3U : 2U);
     // The oldest has sub-filters that no header of SCANDUMP holds.
     memory_sink sink;
     EXPECT_EQ(formats::save_to(opened->filter, redisbloom(), byte_sink(sink)).has_value(), version != 0);
@@ -64,7 +64,7 @@ TEST(RedisBloom, TheOldestEncodingIsWrittenAsItIs) {
                 : std::string(describe(done.error()).view());
   };
   EXPECT_TRUE(footless(saved(opened->filter, as_dump)) == value);
-  EXPECT_NE(saved(opened->filter, {}).find("use --form dump"), std::string::npos);
+  EXPECT_NE(saved(opened->filter, {}).find("use encoding dump"), std::string::npos);
   // More keys, up to its capacity.
   auto fuller = opened->filter.clone();
   ASSERT_TRUE(fuller);

@@ -67,7 +67,7 @@ TEST(RedisBloom, GoesOnGrowingAsTheProductDoes) {
   auto full = open_text(scandump_of("bf_400_0.01_nonscaling"));
   ASSERT_TRUE(full);
   const std::vector<std::string> more = {"one more key"};
-  const auto refused = with_keys(full->filter, more, [&](auto digests) { return full->filter.insert(digests); });
+  const auto refused = full->filter.add(views_of(more));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, errc::full);
 }
@@ -112,24 +112,24 @@ TEST(RedisBloom, CuckooFiltersCountAndErase) {
   std::vector<std::uint64_t> digests(keys.size());
   hash.digests(views_of(keys), digests);
   std::vector<std::uint64_t> counts(keys.size());
-  ASSERT_TRUE(opened->filter.count(digests, counts));
+  ASSERT_TRUE(opened->filter.count(as_prehashed(digests), counts));
   for (const std::uint64_t count : counts) EXPECT_GE(count, 1U);
-  ASSERT_TRUE(opened->filter.insert(std::span<const std::uint64_t>(digests).first(1)));
+  ASSERT_TRUE(opened->filter.add(prehashed{digests[0]}));
   std::vector<std::uint64_t> again(1);
-  ASSERT_TRUE(opened->filter.count(std::span<const std::uint64_t>(digests).first(1), again));
+  ASSERT_TRUE(opened->filter.count(as_prehashed(std::span(digests).first(1)), again));
   EXPECT_EQ(again[0], counts[0] + 1);
-  EXPECT_EQ(*opened->filter.erase(std::span<const std::uint64_t>(digests).first(1)), 1U);
+  EXPECT_EQ(*opened->filter.erase(as_prehashed(std::span(digests).first(1))), 1U);
   // Out one by one; those that are left stay, also while sub-filters are emptied and dropped.
   for (std::size_t i = 0; i < keys.size(); ++i) {
-    ASSERT_EQ(*opened->filter.erase(std::span<const std::uint64_t>(digests).subspan(i, 1)), 1U) << i;
+    ASSERT_EQ(*opened->filter.erase(as_prehashed(std::span(digests).subspan(i, 1))), 1U) << i;
     std::vector<std::uint64_t> mask(mask_words(keys.size()));
-    ASSERT_TRUE(opened->filter.may_contain(std::span<const std::uint64_t>(digests), mask));
+    ASSERT_TRUE(opened->filter.may_contain(as_prehashed(digests), mask));
     for (std::size_t left = i + 1; left < keys.size(); ++left) {
       ASSERT_TRUE((mask[left / 64] >> (left % 64) & 1U) != 0) << i << " " << left;
     }
   }
   EXPECT_EQ(opened->filter.shape().keys, 0U);
-  EXPECT_EQ(opened->filter.describe()[0].number, 1U) << "one sub-filter is left";
+  EXPECT_EQ(opened->filter.facts()[0].value.integer(), 1U) << "one sub-filter is left";
 }
 
 TEST(RedisBloom, TidiesACuckooFilterAsTheProductDoes) {
@@ -139,12 +139,12 @@ TEST(RedisBloom, TidiesACuckooFilterAsTheProductDoes) {
   ASSERT_TRUE(made);
   const std::vector<std::string> keys = {"a", "b", "c", "d", "e", "f", "g"};
   insert(*made, keys);
-  ASSERT_GT(made->describe()[0].number, 1U);
+  ASSERT_GT(made->facts()[0].value.integer(), 1U);
   const hasher hash = *hasher::make(made->hash());
   std::vector<std::uint64_t> digests(keys.size());
   hash.digests(views_of(keys), digests);
-  EXPECT_EQ(*made->erase(std::span<const std::uint64_t>(digests).first(4)), 4U);
-  EXPECT_EQ(made->describe()[0].number, 1U);
+  EXPECT_EQ(*made->erase(as_prehashed(std::span(digests).first(4))), 4U);
+  EXPECT_EQ(made->facts()[0].value.integer(), 1U);
   const std::string file = text_of(*made, redisbloom());
   EXPECT_EQ(static_cast<int>(file[0]), 3) << "keys";
   EXPECT_EQ(static_cast<int>(file[16]), 0) << "removed since then";
@@ -171,8 +171,8 @@ TEST(RedisBloom, OldChainsHaveRoundedSubFiltersAnd32BitHashes) {
     const auto again = open_text(grown);
     ASSERT_TRUE(again) << describe(again.error()).view();
     EXPECT_TRUE(again->filter == opened->filter);
-    EXPECT_EQ(again->filter.describe()[0].text, "redis, rounded");
-    EXPECT_EQ(again->filter.describe()[3].number, 2U);
+    EXPECT_EQ(again->filter.facts()[0].value.text(), "redis, rounded");
+    EXPECT_EQ(again->filter.facts()[3].value.integer(), 2U);
     const std::string two = text_of(again->filter, redisbloom());
     ASSERT_EQ(two.size(), 20U + 2 * 53U + 256U + 1024U);
     EXPECT_EQ(static_cast<int>(two[20 + 2 * 53 - 1]), 13);

@@ -34,7 +34,7 @@ std::string saved(const any_filter& filter) { return text_of(filter, *formats::f
 std::string full_cuckoo() {
   auto made = formats::make("redisbloom", {.keys = 20'000, .mode = "fixed"}, {.kind = "cuckoo"});
   EXPECT_TRUE(made);
-  EXPECT_FALSE(made->insert(std::span<const std::uint64_t>(digests_from(0, 40'000))));
+  EXPECT_FALSE(made->add(as_prehashed(digests_from(0, 40'000))));
   return saved(*made);
 }
 
@@ -48,12 +48,12 @@ TEST(RedisBloomWork, AFlippedExpansionAddsNoLinkThatIsThousandsOfTimesLarger) {
     auto opened = open_altered(file, memory);
     if (!opened) continue;
     for (const std::uint64_t digest : digests_from(50'000, 20)) {
-      const auto inserted = opened->filter.insert(std::span(&digest, 1));
+      const auto inserted = opened->filter.add(prehashed{digest});
       EXPECT_TRUE(inserted || inserted.error().code == errc::full);
     }
     EXPECT_LE(memory.requested_bytes, cuckoo_chain::max_step_bytes + mebibyte);
     const std::uint64_t present = mix64(0);
-    EXPECT_EQ(opened->filter.erase(std::span(&present, 1)).value_or(0), 1U);
+    EXPECT_EQ(opened->filter.erase(as_prehashed({&present, 1})).value_or(0), 1U);
   }
 }
 
@@ -61,7 +61,7 @@ TEST(RedisBloomWork, AnExpansionThatIsUsualStillGrows) {
   for (const std::uint64_t growth : {1U, 2U, 16U, 1024U}) {
     auto made = formats::make("redisbloom", {.keys = 1000, .growth = growth}, {.kind = "cuckoo"});
     ASSERT_TRUE(made);
-    EXPECT_TRUE(made->insert(std::span<const std::uint64_t>(digests_from(0, 2000)))) << growth;
+    EXPECT_TRUE(made->add(as_prehashed(digests_from(0, 2000)))) << growth;
   }
 }
 
@@ -94,14 +94,14 @@ TEST(RedisBloomWork, TidyingReadsABoundedNumberOfSlots) {
   std::uint64_t digest = 0;
   while (mix64(digest) % 255 != 0) ++digest;  // fingerprint 1
   digest = mix64(digest);
-  EXPECT_EQ(opened->filter.erase(std::span(&digest, 1)).value_or(0), 1U);
+  EXPECT_EQ(opened->filter.erase(as_prehashed({&digest, 1})).value_or(0), 1U);
   const cuckoo_chain* chain = cuckoo_chain::in(opened->filter);
   ASSERT_NE(chain, nullptr);
   EXPECT_LE(chain->tidy_steps(), chain->most_tidy_steps() + slots * sub_filters);
   EXPECT_LE(chain->most_tidy_steps(), 20 * mebibyte + 256 * file.size());
   // No key is lost where it stops.
   std::vector<std::uint64_t> counts(1);
-  ASSERT_TRUE(opened->filter.count(std::span(&digest, 1), counts));
+  ASSERT_TRUE(opened->filter.count(as_prehashed({&digest, 1}), counts));
   EXPECT_EQ(counts[0], (sub_filters - 150) * slots - 1);
 }
 
@@ -149,13 +149,13 @@ void expect_bounded_work(const std::string& file) {
   any_filter& filter = opened->filter;
   std::vector<std::string> keys;
   for (int i = 0; i < 12; ++i) keys.push_back("key " + std::to_string(i));
-  static_cast<void>(with_keys(filter, keys, [&](auto digests) { return filter.insert(digests); }));
+  static_cast<void>(filter.add(views_of(keys)));
   static_cast<void>(query(filter, keys));
   std::uint64_t most = cuckoo_chain::max_step_bytes;
   if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
     std::vector<std::uint64_t> digests(keys.size());
     hasher::make(filter.hash())->digests(views_of(keys), digests);
-    static_cast<void>(filter.erase(digests));
+    static_cast<void>(filter.erase(as_prehashed(digests)));
     EXPECT_LE(chain->sub_filters().size(), std::max<std::size_t>(32, file.size()));
     EXPECT_LE(chain->tidy_steps(), chain->most_tidy_steps() + mebibyte);
     EXPECT_LE(chain->head().moves * chain->head().slots, 65535U * 255U);

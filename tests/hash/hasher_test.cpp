@@ -142,7 +142,7 @@ TEST(Hasher, RefusesUnknownNamesAndIds) {
   const auto by_name = hasher::make("sha256");
   ASSERT_FALSE(by_name);
   EXPECT_EQ(by_name.error().code, errc::unknown_hash);
-  EXPECT_EQ(describe(by_name.error()).view(), "there is no hash 'sha256': see 'bloomery hashes'");
+  EXPECT_EQ(describe(by_name.error()).view(), "there is no hash 'sha256': see the list of hashes");
   const auto by_id = hasher::make(hash_spec{.id = 77});
   ASSERT_FALSE(by_id);
   EXPECT_EQ(by_id.error().code, errc::unknown_hash);

@@ -28,12 +28,12 @@ void bloomery_funnel(Sink& sink, const order& value) {
 namespace {
 
 using namespace bloomery;
-constexpr xxh3 hash{.seed = 3};
+constexpr xxh3 seeded{.seed = 3};
 
 std::string text_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
-std::uint64_t raw(const std::string& bytes) { return hash(bytes.data(), bytes.size()); }
+std::uint64_t raw(const std::string& bytes) { return seeded(bytes.data(), bytes.size()); }
 std::string little_endian_text(std::uint64_t value) {
   std::string bytes(8, '\0');
   store_le(bytes.data(), value);
@@ -42,24 +42,24 @@ std::string little_endian_text(std::uint64_t value) {
 std::string field(const std::string& bytes) { return static_cast<char>(bytes.size()) + bytes; }
 template <class Tuple>
 std::string encoding(const Tuple& tuple) {
-  tuple_sink<xxh3> sink(hash);
+  tuple_sink<xxh3> sink(seeded);
   sink.put_all(tuple);
   return text_of(sink.bytes());
 }
 
 TEST(Key, StringsOfEveryTypeAreTheirBytes) {
-  const std::uint64_t expected = hash("abc", 3);
+  const std::uint64_t expected = seeded("abc", 3);
   const std::array<std::byte, 3> bytes = {std::byte{'a'}, std::byte{'b'}, std::byte{'c'}};
-  EXPECT_EQ(digest_of(hash, "abc"), expected);
-  EXPECT_EQ(digest_of(hash, static_cast<const char*>("abc")), expected);
-  EXPECT_EQ(digest_of(hash, std::string("abc")), expected);
-  EXPECT_EQ(digest_of(hash, std::string_view("abc")), expected);
-  EXPECT_EQ(digest_of(hash, bytes), expected);
-  EXPECT_EQ(digest_of(hash, std::span<const std::byte>(bytes)), expected);
-  EXPECT_EQ(digest_of(hash, std::vector<unsigned char>{'a', 'b', 'c'}), expected);
-  EXPECT_EQ(digest_of(hash, std::vector<char>{'a', 'b', 'c'}), expected);
-  EXPECT_EQ(digest_of(hash, std::string("a\0b", 3)), hash("a\0b", 3));
-  EXPECT_EQ(digest_of(hash, std::string_view()), hash("", 0));
+  EXPECT_EQ(digest_of(seeded, "abc"), expected);
+  EXPECT_EQ(digest_of(seeded, static_cast<const char*>("abc")), expected);
+  EXPECT_EQ(digest_of(seeded, std::string("abc")), expected);
+  EXPECT_EQ(digest_of(seeded, std::string_view("abc")), expected);
+  EXPECT_EQ(digest_of(seeded, bytes), expected);
+  EXPECT_EQ(digest_of(seeded, std::span<const std::byte>(bytes)), expected);
+  EXPECT_EQ(digest_of(seeded, std::vector<unsigned char>{'a', 'b', 'c'}), expected);
+  EXPECT_EQ(digest_of(seeded, std::vector<char>{'a', 'b', 'c'}), expected);
+  EXPECT_EQ(digest_of(seeded, std::string("a\0b", 3)), seeded("a\0b", 3));
+  EXPECT_EQ(digest_of(seeded, std::string_view()), seeded("", 0));
 }
 
 enum class colour : std::int8_t { red = -2, blue = 7 };
@@ -67,23 +67,23 @@ enum plain { first = 1 };
 
 TEST(Key, IntegersOfEveryWidthAreEightBytes) {
   const std::uint64_t five = raw(little_endian_text(5));
-  EXPECT_EQ(digest_of(hash, 5), five);
-  EXPECT_EQ(digest_of(hash, std::int8_t{5}), five);
-  EXPECT_EQ(digest_of(hash, std::uint16_t{5}), five);
-  EXPECT_EQ(digest_of(hash, 5ULL), five);
-  EXPECT_EQ(digest_of(hash, true), raw(little_endian_text(1)));
-  EXPECT_EQ(digest_of(hash, plain::first), raw(little_endian_text(1)));
-  EXPECT_EQ(digest_of(hash, colour::blue), raw(little_endian_text(7)));
+  EXPECT_EQ(digest_of(seeded, 5), five);
+  EXPECT_EQ(digest_of(seeded, std::int8_t{5}), five);
+  EXPECT_EQ(digest_of(seeded, std::uint16_t{5}), five);
+  EXPECT_EQ(digest_of(seeded, 5ULL), five);
+  EXPECT_EQ(digest_of(seeded, true), raw(little_endian_text(1)));
+  EXPECT_EQ(digest_of(seeded, plain::first), raw(little_endian_text(1)));
+  EXPECT_EQ(digest_of(seeded, colour::blue), raw(little_endian_text(7)));
 }
 
 TEST(Key, NegativeIntegersAreSignExtended) {
-  EXPECT_EQ(digest_of(hash, std::int8_t{-1}), raw(std::string(8, '\xff')));
-  EXPECT_EQ(digest_of(hash, -1), raw(std::string(8, '\xff')));
-  EXPECT_EQ(digest_of(hash, colour::red), raw('\xfe' + std::string(7, '\xff')));
-  EXPECT_NE(digest_of(hash, -1), digest_of(hash, 0xffffffffU));
+  EXPECT_EQ(digest_of(seeded, std::int8_t{-1}), raw(std::string(8, '\xff')));
+  EXPECT_EQ(digest_of(seeded, -1), raw(std::string(8, '\xff')));
+  EXPECT_EQ(digest_of(seeded, colour::red), raw('\xfe' + std::string(7, '\xff')));
+  EXPECT_NE(digest_of(seeded, -1), digest_of(seeded, 0xffffffffU));
 }
 
-TEST(Key, CharIsUnsignedOnEveryMachine) { EXPECT_EQ(digest_of(hash, '\xff'), digest_of(hash, 255)); }
+TEST(Key, CharIsUnsignedOnEveryMachine) { EXPECT_EQ(digest_of(seeded, '\xff'), digest_of(seeded, 255)); }
 
 TEST(Key, WeakHashesAreFinished) {
   EXPECT_EQ(digest_of(fnv1a{}, "abc"), mix64(fnv1a{}("abc", 3)));
@@ -91,18 +91,18 @@ TEST(Key, WeakHashesAreFinished) {
 }
 
 TEST(Key, WideDigestsHashTheSameBytes) {
-  EXPECT_EQ(digest128_of(hash, "abc"), hash.hash128("abc", 3));
-  EXPECT_EQ(digest128_of(hash, 5), hash.hash128(little_endian_text(5).data(), 8));
+  EXPECT_EQ(digest128_of(seeded, "abc"), seeded.hash128("abc", 3));
+  EXPECT_EQ(digest128_of(seeded, 5), seeded.hash128(little_endian_text(5).data(), 8));
   const std::string bytes = encoding(std::pair(1, "x"));
-  EXPECT_EQ(digest128_of(hash, std::pair(1, "x")), hash.hash128(bytes.data(), bytes.size()));
+  EXPECT_EQ(digest128_of(seeded, std::pair(1, "x")), seeded.hash128(bytes.data(), bytes.size()));
 }
 
 TEST(Key, PrehashedIsNotHashed) {
-  EXPECT_EQ(digest_of(hash, prehashed{42}), 42U);
+  EXPECT_EQ(digest_of(seeded, prehashed{42}), 42U);
   EXPECT_EQ(digest_of(fnv1{}, prehashed{42}), 42U);
   const prehashed128 wide{.digest = {.low = 1, .high = 2}};
-  EXPECT_EQ(digest_of(hash, wide), 1U);
-  EXPECT_EQ(digest128_of(hash, wide), (digest128{.low = 1, .high = 2}));
+  EXPECT_EQ(digest_of(seeded, wide), 1U);
+  EXPECT_EQ(digest128_of(seeded, wide), (digest128{.low = 1, .high = 2}));
 }
 
 TEST(Key, IdentityGivesTheIntegerItself) {
@@ -111,13 +111,13 @@ TEST(Key, IdentityGivesTheIntegerItself) {
 }
 
 TEST(Key, AHasherAgreesWithTheHashItself) {
-  const hasher chosen = hasher::of(hash);
-  EXPECT_EQ(digest_of(chosen, "abc"), digest_of(hash, "abc"));
-  EXPECT_EQ(digest_of(chosen, -7), digest_of(hash, -7));
+  const hasher chosen = hasher::of(seeded);
+  EXPECT_EQ(digest_of(chosen, "abc"), digest_of(seeded, "abc"));
+  EXPECT_EQ(digest_of(chosen, -7), digest_of(seeded, -7));
   EXPECT_EQ(digest_of(chosen, std::tuple(1, "two", std::pair(3, "four"))),
-            digest_of(hash, std::tuple(1, "two", std::pair(3, "four"))));
+            digest_of(seeded, std::tuple(1, "two", std::pair(3, "four"))));
   EXPECT_EQ(digest128_of(chosen, shop::order{.customer = 1, .item = "x"}),
-            digest128_of(hash, shop::order{.customer = 1, .item = "x"}));
+            digest128_of(seeded, shop::order{.customer = 1, .item = "x"}));
   EXPECT_EQ(digest_of(hasher::of(fnv1{}), "abc"), digest_of(fnv1{}, "abc"));
 }
 
@@ -135,22 +135,22 @@ TEST(Tuple, FieldsCarryTheirLength) {
   EXPECT_EQ(encoding(std::tuple("", "")), std::string(2, '\0'));
   EXPECT_EQ(encoding(std::tuple(std::uint8_t{7})), "\x08" + little_endian_text(7));
   EXPECT_EQ(encoding(std::tuple<>()), "");
-  EXPECT_EQ(digest_of(hash, std::tuple("ab", "c")), raw("\x02"
-                                                        "ab"
-                                                        "\x01"
-                                                        "c"));
+  EXPECT_EQ(digest_of(seeded, std::tuple("ab", "c")), raw("\x02"
+                                                          "ab"
+                                                          "\x01"
+                                                          "c"));
 }
 
 TEST(Tuple, NeverConfusesWhereFieldsEnd) {
   std::set<std::uint64_t> digests;
-  digests.insert(digest_of(hash, std::tuple("ab", "c")));
-  digests.insert(digest_of(hash, std::tuple("a", "bc")));
-  digests.insert(digest_of(hash, std::tuple("abc", "")));
-  digests.insert(digest_of(hash, std::tuple("", "abc")));
-  digests.insert(digest_of(hash, std::tuple("abc")));
-  digests.insert(digest_of(hash, std::tuple("a", "b", "c")));
-  digests.insert(digest_of(hash, std::tuple(std::tuple("a", "b"), "c")));
-  digests.insert(digest_of(hash, std::tuple("a", std::tuple("b", "c"))));
+  digests.insert(digest_of(seeded, std::tuple("ab", "c")));
+  digests.insert(digest_of(seeded, std::tuple("a", "bc")));
+  digests.insert(digest_of(seeded, std::tuple("abc", "")));
+  digests.insert(digest_of(seeded, std::tuple("", "abc")));
+  digests.insert(digest_of(seeded, std::tuple("abc")));
+  digests.insert(digest_of(seeded, std::tuple("a", "b", "c")));
+  digests.insert(digest_of(seeded, std::tuple(std::tuple("a", "b"), "c")));
+  digests.insert(digest_of(seeded, std::tuple("a", std::tuple("b", "c"))));
   EXPECT_EQ(digests.size(), 8U);
 }
 
@@ -178,12 +178,12 @@ TEST(Tuple, LengthsAboveOneByteAreLeb128) {
 
 TEST(Funnel, IsEncodedAsATuple) {
   const shop::order value{.customer = 7, .item = "lamp"};
-  EXPECT_EQ(digest_of(hash, value), digest_of(hash, std::tuple(7, "lamp")));
+  EXPECT_EQ(digest_of(seeded, value), digest_of(seeded, std::tuple(7, "lamp")));
   EXPECT_EQ(encoding(std::tuple("a", value)), encoding(std::tuple("a", std::tuple(7, "lamp"))));
 }
 
 std::string wide_digest_text(const std::string& bytes) {
-  const auto digest = hash.hash128(bytes.data(), bytes.size());
+  const auto digest = seeded.hash128(bytes.data(), bytes.size());
   return little_endian_text(digest.low) + little_endian_text(digest.high);
 }
 
@@ -195,7 +195,7 @@ TEST(TupleSink, KeepsFieldsOfUpTo512BytesAndDigestsLongerOnes) {
 }
 
 TEST(TupleSink, FoldsWhatIsThereWhenTheNextFieldDoesNotFit) {
-  tuple_sink<xxh3> sink(hash);
+  tuple_sink<xxh3> sink(seeded);
   const std::string part(255, 'p');  // 2 + 255 bytes encoded: three of them and 253 fill the buffer exactly
   std::string plain;
   for (int i = 0; i < 3; ++i) {
@@ -225,7 +225,7 @@ TEST(TupleSink, FoldsWithEightBytesUnderA64BitHash) {
 TEST(TupleSink, EveryPartCountsHoweverManyThereAre) {
   // 200 parts of 40 bytes fold many times; changing any one of them changes the digest.
   const auto digest_with = [](int changed) {
-    tuple_sink<xxh3> sink(hash);
+    tuple_sink<xxh3> sink(seeded);
     for (int i = 0; i < 200; ++i) sink.put(std::string(40, i == changed ? 'X' : 'x'));
     return sink.digest();
   };
@@ -236,11 +236,11 @@ TEST(TupleSink, EveryPartCountsHoweverManyThereAre) {
 
 TEST(TupleSink, AFoldCannotBeForgedByAPlainField) {
   // The bytes of a folded sink, as fields, do not give the folded sink's bytes: no length starts with 80 00.
-  tuple_sink<xxh3> folded(hash);
+  tuple_sink<xxh3> folded(seeded);
   for (int i = 0; i < 5; ++i) folded.put(std::string(400, 'x'));
   ASSERT_EQ(text_of(folded.bytes()).substr(0, 2), std::string("\x80\x00", 2));
   for (std::size_t size = 0; size <= 512; ++size) {
-    tuple_sink<xxh3> plain(hash);
+    tuple_sink<xxh3> plain(seeded);
     plain.put(std::string(size, 'x'));
     const std::string start = text_of(plain.bytes()).substr(0, 2);
     ASSERT_NE(start, std::string("\x80\x00", 2));
@@ -249,16 +249,16 @@ TEST(TupleSink, AFoldCannotBeForgedByAPlainField) {
 }
 
 TEST(TupleSink, ClearStartsAfresh) {
-  tuple_sink<xxh3> sink(hash);
+  tuple_sink<xxh3> sink(seeded);
   sink.put("left over");
   sink.clear();
   sink.put("a");
-  EXPECT_EQ(sink.digest(), digest_of(hash, std::tuple("a")));
+  EXPECT_EQ(sink.digest(), digest_of(seeded, std::tuple("a")));
 }
 
 TEST(TupleSink, SaysWhetherItsBytesAreTheWholeKey) {
   const auto is_whole = [](const auto& key) {
-    tuple_sink<xxh3> sink(hash);
+    tuple_sink<xxh3> sink(seeded);
     sink.put_all(key);
     return sink.is_whole();
   };
@@ -270,7 +270,7 @@ TEST(TupleSink, SaysWhetherItsBytesAreTheWholeKey) {
   EXPECT_TRUE(is_whole(std::tuple(1, std::tuple(2, "x"))));
   EXPECT_FALSE(is_whole(std::tuple(1, std::tuple(too_long), 2)));
   EXPECT_FALSE(is_whole(std::tuple(std::tuple(too_long), std::tuple("x"))));
-  tuple_sink<xxh3> sink(hash);
+  tuple_sink<xxh3> sink(seeded);
   sink.put(too_long);
   sink.clear();
   EXPECT_TRUE(sink.is_whole());
@@ -278,8 +278,8 @@ TEST(TupleSink, SaysWhetherItsBytesAreTheWholeKey) {
 
 TEST(Key, ItsBytesAreThoseThatAreHashed) {
   const auto check = [](const auto& key, bool expected_whole) {
-    with_key_bytes(hash, key, [&](std::span<const std::byte> bytes, bool whole) {
-      EXPECT_EQ(hash(bytes.data(), bytes.size()), digest_of(hash, key));
+    with_key_bytes(seeded, key, [&](std::span<const std::byte> bytes, bool whole) {
+      EXPECT_EQ(seeded(bytes.data(), bytes.size()), digest_of(seeded, key));
       EXPECT_EQ(whole, expected_whole);
     });
   };
@@ -316,7 +316,7 @@ TEST(FieldSink, GivesTheBytesOfTheTupleWithEveryHash) {
 TEST(Keys, OfATupleNeverCollideInAGrid) {
   std::set<std::uint64_t> digests;
   for (int i = 0; i < 100; ++i) {
-    for (int j = 0; j < 100; ++j) digests.insert(digest_of(hash, std::tuple(std::to_string(i), std::to_string(j))));
+    for (int j = 0; j < 100; ++j) digests.insert(digest_of(seeded, std::tuple(std::to_string(i), std::to_string(j))));
   }
   EXPECT_EQ(digests.size(), 10000U);
 }

@@ -49,7 +49,7 @@ struct batch_answers {
       : words(blocks * Layout::words), mask((asked + 63) / 64, ~std::uint64_t{0}) {
     const blocked_view view{words.data(), blocks, hashes};
     const auto& kernels = blocked_batch_kernels<Layout>::for_isa(level);
-    changed = kernels.insert_batch(words.data(), view, inserted, next);
+    changed = kernels.add_batch(words.data(), view, inserted, next);
     kernels.contains_batch(view, asked, next, mask.data());
   }
   bool operator==(const batch_answers&) const = default;

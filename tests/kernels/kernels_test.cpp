@@ -106,7 +106,7 @@ void expect_batches_like_single_keys(const std::vector<Key>& keys, std::uint64_t
   const std::span<const Key> half = all.first(keys.size() / 2);
   std::uint64_t inserted = 0;
   for (const Key& key : half) inserted += single->insert(key) == insert_result::inserted ? 1U : 0U;
-  EXPECT_EQ(batch->insert_batch(half), inserted);
+  EXPECT_EQ(batch->add_batch(half), inserted);
   EXPECT_TRUE(batch->kind() == single->kind());
   std::vector<std::uint64_t> mask(mask_words(keys.size()));
   batch->may_contain_batch(all, mask);
@@ -171,7 +171,7 @@ TEST(WithLookup, AnswersAsMayContainDoes) {
   const auto compare = [&](const filter_params& params) {
     auto seen = filter<blocked, mum>::make(params);
     ASSERT_TRUE(seen);
-    seen->insert_batch(std::span(keys).first(1000));
+    seen->add_batch(std::span(keys).first(1000));
     const auto differ = seen->with_lookup([&](const auto& asks) {
       return std::count_if(keys.begin(), keys.end(),
                            [&](std::uint64_t key) { return asks(key) != seen->may_contain(key); });

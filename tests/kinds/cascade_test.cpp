@@ -323,7 +323,7 @@ TEST(Cascade, WhatCannotBeIsRefusedWithWhatWouldDo) {
   EXPECT_TRUE(says(refusal({.keys = 1000, .fpr = 1e-11}), "cannot reach"));
   EXPECT_TRUE(says(refusal({.keys = std::uint64_t{1} << 40U, .fpr = 1e-9}), "hash bits"));
   EXPECT_TRUE(says(refusal({.keys = 1000, .fpr = 0.01, .hashes = 3}), "hash functions"));
-  EXPECT_TRUE(says(refusal({.keys = 1000, .fpr = 0.01}, "wide"), "no layouts"));
+  EXPECT_TRUE(says(refusal({.keys = 1000, .fpr = 0.01}, "wide"), "has one layout"));
   EXPECT_TRUE(says(refusal({.keys = 1000, .bits_per_key = 9}), "leave the size out"));
   const lists few{{1, 2}, {3}};
   EXPECT_EQ(error_of(few), "");
@@ -331,7 +331,7 @@ TEST(Cascade, WhatCannotBeIsRefusedWithWhatWouldDo) {
   EXPECT_TRUE(says(error_of(few, {.bits = 5000}), "leave the size out"));
   EXPECT_TRUE(says(error_of(few, {.fpr = 2}), "rate 2"));
   EXPECT_TRUE(says(error_of(few, {.mode = "set"}), "no modes"));
-  EXPECT_TRUE(says(error_of(few, {.layout = "wide"}), "no layouts"));
+  EXPECT_TRUE(says(error_of(few, {.layout = "wide"}), "has one layout"));
   digest_list digests{1, 2};
   EXPECT_FALSE(cascade::build({}, digests, 1)) << "neither a second list nor a rate";
   EXPECT_TRUE(cascade::build({.fpr = 0.1}, digests, 1));
@@ -360,7 +360,7 @@ TEST(Cascade, AnyFilterBuildsItFromTwoListsAndOtherKindsRefuseASecond) {
   const hash_spec hash = hasher::of(xxh3{}).spec();
   const auto made = any_filter::build("cascade", {}, hash, of.included, of.excluded);
   ASSERT_TRUE(made) << describe(made.error()).c_str();
-  EXPECT_TRUE(made->info().excludes);
+  EXPECT_TRUE(made->capabilities().excludes);
   EXPECT_EQ(made->shape().keys, 300U);
   EXPECT_EQ(made->shape().capacity_keys, 9300U);
   std::vector<std::uint64_t> mask(mask_words(of.excluded.size()), ~std::uint64_t{0});

@@ -4,10 +4,8 @@
 
 #include "kinds/counting_support.hpp"
 
+namespace bloomery::counting_testing {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::counting_testing;
 
 TEST(Counting, AMergeIsTheFilterOfAllTheInserts) {
   for (const char* layout : layouts) {
@@ -172,3 +170,4 @@ TEST(Counting, TakesFourTimesTheBitsOfABloomFilter) {
 }
 
 }  // namespace
+}  // namespace bloomery::counting_testing

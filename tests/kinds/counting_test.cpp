@@ -10,10 +10,8 @@
 
 #include "kinds/counting_support.hpp"
 
+namespace bloomery::counting_testing {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::counting_testing;
 
 TEST(Counting, SpreadCountersAboveZeroAreTheBitsOfABloomFilter) {
   auto filter = counting::make({.keys = 200, .bits = 4 * 1999, .hashes = 6});
@@ -313,8 +311,8 @@ TEST(Counting, KeysOfTheFrontEraseAndCountOneByOneAndInBatches) {
   std::vector<std::string> keys;
   for (int i = 0; i < 700; ++i) keys.push_back("key " + std::to_string(i % 500));
   const std::span<const std::string> all(keys);
-  one->insert_batch(all);
-  many->insert_batch(all);
+  one->add_batch(all);
+  many->add_batch(all);
   EXPECT_GE(one->count("key 1"), 2U);
   std::vector<std::uint64_t> counts(keys.size());
   many->count_batch(all, counts);
@@ -338,7 +336,7 @@ TEST(Counting, ManyThreadsAddUpEveryCount) {
     std::mt19937_64 digests(14);
     std::vector<std::uint64_t> keys(thread_count * keys_each);
     for (auto& key : keys) key = digests();
-    alone->insert_batch(keys);
+    alone->add_batch(keys);
     std::atomic<unsigned> arrived{0};
     std::atomic<int> wrong{0};
     std::vector<std::thread> threads;
@@ -369,3 +367,4 @@ TEST(Counting, ManyThreadsAddUpEveryCount) {
 }
 
 }  // namespace
+}  // namespace bloomery::counting_testing

@@ -103,7 +103,7 @@ TEST(CuckooRedis, OneLinkIsAFilterOfTheKind) {
   auto seen = cuckoo::make({.keys = each.capacity, .fpr = 0.05, .layout = layout_of(each)});
   ASSERT_TRUE(seen) << describe(seen.error()).c_str();
   const auto digests = golden_digests(each.keys);
-  EXPECT_EQ(seen->insert_until_full(digests).taken, digests.size());
+  EXPECT_EQ(seen->add_until_full(digests).taken, digests.size());
   const std::string dumped = dumped_bits(each.name, 1);
   ASSERT_EQ(seen->payload().size(), dumped.size());
   EXPECT_EQ(std::memcmp(seen->payload().data(), dumped.data(), dumped.size()), 0);

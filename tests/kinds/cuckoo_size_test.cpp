@@ -6,10 +6,9 @@
 #include "kinds/cuckoo_support.hpp"
 #include "kinds/positives.hpp"
 
+namespace bloomery::cuckoo_testing {
 namespace {
 
-using namespace bloomery;
-using namespace bloomery::cuckoo_testing;
 using kernels::cuckoo_form;
 using kinds_testing::positives_of;
 
@@ -25,7 +24,7 @@ double load_when_full(const std::string& layout, std::uint64_t slots, std::uint6
   std::uint64_t held = 0;
   while (true) {
     for (std::size_t i = 0; i < group; ++i) digests[i] = mix64(mix64(seed + 1) + (held + i) * 0x9e3779b97f4a7c15ULL);
-    const batch_outcome outcome = filter.insert_until_full(digests);
+    const batch_outcome outcome = filter.add_until_full(digests);
     held += outcome.taken;
     if (outcome.taken != group) break;
   }
@@ -82,7 +81,7 @@ TEST(Cuckoo, SmallFiltersHoldWhatTheyAreMadeFor) {
     for (const std::uint64_t keys : {1U, 2U, 5U, 10U, 30U, 100U, 300U}) {
       for (std::uint64_t seed = 0; seed < 300; ++seed) {
         auto filter = make({.keys = keys, .fpr = 0.001, .layout = layout});
-        ASSERT_EQ(filter.insert_until_full(random_digests(seed, keys)).taken, keys) << layout << " seed " << seed;
+        ASSERT_EQ(filter.add_until_full(random_digests(seed, keys)).taken, keys) << layout << " seed " << seed;
       }
     }
   }
@@ -94,7 +93,7 @@ TEST(Cuckoo, TheRateIsTheOneOfTheFormulaAtEveryLayout) {
     for (const unsigned bits : {6U, 8U, 11U, 13U}) {
       const std::uint64_t keys = bits < 8 && (layout == "window" || layout == "slots2") ? 3000 : 100'000;
       auto filter = make({.keys = keys, .fpr = 0.9, .layout = with_width(layout, bits)});
-      ASSERT_EQ(filter.insert_until_full(random_digests(bits, keys)).taken, keys);
+      ASSERT_EQ(filter.add_until_full(random_digests(bits, keys)).taken, keys);
       const double expected = cuckoo_model{filter.geometry()}.fpr(static_cast<double>(keys));
       const auto queries = static_cast<std::uint64_t>(10'000 / expected);
       const double measured = static_cast<double>(positives_of(filter, 99, queries)) / static_cast<double>(queries);
@@ -110,7 +109,7 @@ TEST(Cuckoo, NamedLayoutsKeepThePromise) {
   for (const std::string layout : layouts) {
     for (const double fpr : {0.03, 0.01, 0.001}) {
       auto filter = make({.keys = 100'000, .fpr = fpr, .layout = layout});
-      ASSERT_EQ(filter.insert_until_full(random_digests(3, 100'000)).taken, 100'000U);
+      ASSERT_EQ(filter.add_until_full(random_digests(3, 100'000)).taken, 100'000U);
       const auto queries = static_cast<std::uint64_t>(1e4 / fpr);
       const std::uint64_t positives = positives_of(filter, 98, queries);
       EXPECT_LE(binomial::upper_bound(positives, queries, 0.001), 1.05 * fpr) << layout << fpr;
@@ -182,7 +181,7 @@ TEST(Cuckoo, IsSizedByAnyTwoOfKeysRateAndMemory) {
     EXPECT_LE(per_key->bits_per_key, 16.0);
     EXPECT_GT(per_key->bits_per_key, 14.5);
     auto filter = make({.fpr = 0.002, .memory_bytes = by_rate->memory_bytes + 16, .layout = layout});
-    EXPECT_EQ(filter.insert_until_full(random_digests(5, filter.capacity_keys())).taken, filter.capacity_keys());
+    EXPECT_EQ(filter.add_until_full(random_digests(5, filter.capacity_keys())).taken, filter.capacity_keys());
   }
 }
 
@@ -196,7 +195,7 @@ TEST(Cuckoo, BadParametersAreOneClearError) {
                              "window:-9", "slots3", "slots4 "}) {
     EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .layout = layout}).error().code, errc::unsupported) << layout;
   }
-  EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .hashes = 3}).error().code, errc::unsupported);
+  EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .hashes = 3}).error().code, errc::kind_has_no_hashes);
   EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.0}).error().code, errc::bad_fpr);
   EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 1e-12}).error().code, errc::cannot_reach_fpr);
   EXPECT_EQ(cuckoo::make({.keys = 1'000'000, .fpr = 0.001, .layout = "slots4:8"}).error().code, errc::unsupported);
@@ -303,3 +302,4 @@ TEST(Cuckoo, HostileShapesAreRefusedBeforeAnythingIsAllocated) {
 }
 
 }  // namespace
+}  // namespace bloomery::cuckoo_testing

@@ -9,10 +9,8 @@
 
 #include "kinds/cuckoo_support.hpp"
 
+namespace bloomery::cuckoo_testing {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::cuckoo_testing;
 
 template <class Word, kernels::cuckoo_form Form, bool Whole>
 const auto& kernels_of(const kernels::cuckoo_table<Word, Form, Whole>& /*table*/, isa level) {
@@ -242,15 +240,15 @@ TEST(Cuckoo, TooManyCopiesOfAKeyAreAnotherErrorThanAFullFilter) {
     const std::uint64_t most = layout == "slots4" || layout == "sorted" ? 8 : 4;
     auto filter = any_filter::make("cuckoo", {.keys = 1000, .fpr = 0.001, .layout = layout}, spec);
     ASSERT_TRUE(filter);
-    ASSERT_TRUE(filter->insert(std::span(distinct).first(20)));
+    ASSERT_TRUE(filter->add(as_prehashed(std::span(distinct).first(20))));
     std::vector<std::uint64_t> copies(most + 3, distinct[19]);
     copies[0] = distinct[20];
-    const auto refused = filter->insert(copies);
+    const auto refused = filter->add(as_prehashed(copies));
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, errc::too_many_copies) << layout;
     EXPECT_EQ(refused.error().number[0], most) << layout;
     EXPECT_EQ(refused.error().number[1], most) << "the other key, and all copies but the one that is there";
-    const auto full = filter->insert(std::span(distinct).subspan(100));
+    const auto full = filter->add(as_prehashed(std::span(distinct).subspan(100)));
     ASSERT_FALSE(full);
     EXPECT_EQ(full.error().code, errc::full) << layout;
     EXPECT_GE(full.error().number[0], 1000U) << layout;
@@ -286,7 +284,7 @@ TEST(Cuckoo, TheSlotsOfAKeyAreCountedWhereItsBucketsMeet) {
 TEST(Cuckoo, ASetHoldsAKeyOnceAndErasesNothing) {
   auto filter = make({.keys = 1000, .fpr = 0.001, .mode = "set"});
   const auto digests = random_digests(9, 1000);
-  for (int round = 0; round < 20; ++round) ASSERT_EQ(filter.insert_until_full(digests).taken, digests.size());
+  for (int round = 0; round < 20; ++round) ASSERT_EQ(filter.add_until_full(digests).taken, digests.size());
   EXPECT_EQ(filter.used_slots(), filter.keys().keys);
   EXPECT_GT(filter.keys().keys, 990U);
   for (const std::uint64_t digest : digests) ASSERT_EQ(filter.count(digest), 1U);
@@ -303,7 +301,7 @@ TEST(Cuckoo, ErasingAKeyThatWasNeverInsertedCanTakeAnotherAway) {
   // The limit that the manual states: a false positive cannot be distinguished from a key.
   auto filter = make({.keys = 200, .fpr = 0.1, .layout = "slots4"});
   const auto digests = random_digests(10, 200);
-  filter.insert_batch(digests);
+  filter.add_batch(digests);
   std::mt19937_64 generator(11);
   std::uint64_t stranger = generator();
   while (!filter.may_contain(stranger)) stranger = generator();
@@ -355,7 +353,7 @@ TEST(Cuckoo, BatchesAnswerAsSingleLookUpsDoWithEveryInstructionSet) {
       digests[0] = 0;
       digests[1] = ~std::uint64_t{0};
       digests[2] = std::uint64_t{1} << 63U;
-      filter.insert_batch(digests);
+      filter.add_batch(digests);
       for (const std::uint64_t digest : random_digests(1000 + bits, 300)) digests.push_back(digest);
       const std::byte* bytes = filter.payload().data();
       const auto& geometry = filter.geometry();
@@ -384,7 +382,7 @@ TEST(Cuckoo, FarFiltersAnswerAsNearOnes) {
   auto filter = make({.keys = 700'000, .fpr = 0.001});
   ASSERT_GT(filter.memory_bytes(), kernels::cuckoo_far_bytes);
   auto digests = random_digests(6, 700'000);
-  ASSERT_EQ(filter.insert_until_full(digests).taken, digests.size());
+  ASSERT_EQ(filter.add_until_full(digests).taken, digests.size());
   digests.resize(1000);
   for (const std::uint64_t digest : random_digests(7, 3000)) digests.push_back(digest);
   std::vector<std::uint64_t> mask(mask_words(digests.size()));
@@ -408,12 +406,12 @@ TEST(Cuckoo, BatchesStopWhereSingleInsertsFirstFail) {
       inserted += outcome == insert_result::inserted ? 1U : 0U;
     }
     ASSERT_LT(taken, digests.size());
-    const batch_outcome outcome = many.insert_until_full(digests);
+    const batch_outcome outcome = many.add_until_full(digests);
     EXPECT_EQ(outcome.taken, taken) << layout;
     EXPECT_EQ(outcome.inserted, inserted) << layout;
     EXPECT_TRUE(one == many) << layout;
     EXPECT_EQ(one.keys().keys, many.keys().keys);
-    EXPECT_EQ(many.insert_batch({}), 0U);
+    EXPECT_EQ(many.add_batch({}), 0U);
   }
 }
 
@@ -427,3 +425,4 @@ TEST(Cuckoo, TheManualsExampleDoesWhatItSays) {
 }
 
 }  // namespace
+}  // namespace bloomery::cuckoo_testing

@@ -14,7 +14,7 @@ TEST(Dleft, TheRateIsTheOneOfTheFormulaAtEveryWidth) {
   for (const unsigned bits : {6U, 8U, 11U, 13U}) {
     auto filter = of_shape(2000, bits);
     const std::uint64_t keys = 56'000;
-    ASSERT_EQ(filter.insert_until_full(random_digests(bits, keys)).taken, keys);
+    ASSERT_EQ(filter.add_until_full(random_digests(bits, keys)).taken, keys);
     const double expected = dleft_model{filter.geometry()}.fpr(static_cast<double>(keys));
     const auto queries = static_cast<std::uint64_t>(10'000 / expected);
     std::uint64_t positives = 0;
@@ -58,13 +58,13 @@ TEST(Dleft, IsSizedByAnyTwoOfKeysRateAndMemory) {
   auto filter = make({.fpr = 0.002, .memory_bytes = by_rate->memory_bytes + 8});
   EXPECT_GE(filter.capacity_keys(), 199'000U);
   EXPECT_LE(filter.memory_bytes(), by_rate->memory_bytes + 8);
-  EXPECT_EQ(filter.insert_until_full(random_digests(5, filter.capacity_keys())).taken, filter.capacity_keys());
+  EXPECT_EQ(filter.add_until_full(random_digests(5, filter.capacity_keys())).taken, filter.capacity_keys());
 }
 
 TEST(Dleft, BadParametersAreOneClearError) {
   EXPECT_STREQ(describe(dleft::make({.keys = 10, .fpr = 0.01, .layout = "split64"}).error()).c_str(),
-               "kind dleft has one layout: leave --layout out");
-  EXPECT_EQ(dleft::make({.keys = 10, .fpr = 0.01, .hashes = 3}).error().code, errc::unsupported);
+               "kind dleft has one layout: leave the layout out");
+  EXPECT_EQ(dleft::make({.keys = 10, .fpr = 0.01, .hashes = 3}).error().code, errc::kind_has_no_hashes);
   EXPECT_EQ(dleft::make({.keys = 10, .fpr = 0.0}).error().code, errc::bad_fpr);
   EXPECT_EQ(dleft::make({.keys = 1'000'000, .memory_bytes = 100'000}).error().code, errc::bad_memory);
   EXPECT_EQ(dleft::make({.keys = 1'000'000, .bits = 1'000'000}).error().code, errc::bad_memory);

@@ -139,8 +139,8 @@ TEST(Dleft, WhatFindsItsBucketsFullIsStashedAndComesHomeWhenThereIsSpace) {
     for (std::size_t j = i + 1; j < 39; ++j) ASSERT_TRUE(filter.may_contain(digests[j])) << i << " " << j;
   }
   EXPECT_EQ(filter.used().cells, 32U);
-  EXPECT_EQ(filter.describe()[3].name, "stashed");
-  EXPECT_EQ(full->describe()[3].number, 8U);
+  EXPECT_EQ(filter.facts()[3].name, "stashed");
+  EXPECT_EQ(full->facts()[3].value.integer(), 8U);
 }
 
 TEST(Dleft, IsAtLeast88PercentFullBeforeAnInsertIsRefused) {
@@ -149,7 +149,7 @@ TEST(Dleft, IsAtLeast88PercentFullBeforeAnInsertIsRefused) {
       const unsigned seeds = buckets < 100 ? 200 : buckets == 100 ? 50 : 1;
       for (unsigned seed = 0; seed < seeds; ++seed) {
         auto filter = of_shape(buckets, bits);
-        const auto outcome = filter.insert_until_full(random_digests(seed, filter.geometry().cells() * 2));
+        const auto outcome = filter.add_until_full(random_digests(seed, filter.geometry().cells() * 2));
         // What is of one value takes one cell: keys beyond the cells, where remainders are short.
         const double load = static_cast<double>(outcome.taken) / static_cast<double>(filter.geometry().cells());
         ASSERT_GE(load, 0.90) << bits << " bits, " << buckets << " buckets, seed " << seed;
@@ -165,7 +165,7 @@ TEST(NightlyDleft, IsAsFullWith1e8Keys) {
     auto filter = of_shape(buckets, 12);
     std::uint64_t held = 0;
     for (std::uint64_t seed = 1;; ++seed) {
-      const auto outcome = filter.insert_until_full(random_digests(seed, 1 << 20));
+      const auto outcome = filter.add_until_full(random_digests(seed, 1 << 20));
       held += outcome.taken;
       if (outcome.taken != 1 << 20) break;
     }
@@ -177,7 +177,7 @@ TEST(Dleft, SmallFiltersHoldWhatTheyAreMadeFor) {
   for (const std::uint64_t keys : {1U, 2U, 5U, 10U, 30U, 100U, 300U}) {
     for (std::uint64_t seed = 0; seed < 200; ++seed) {
       auto filter = make({.keys = keys, .fpr = 0.001});
-      ASSERT_EQ(filter.insert_until_full(random_digests(seed, keys)).taken, keys) << " seed " << seed;
+      ASSERT_EQ(filter.add_until_full(random_digests(seed, keys)).taken, keys) << " seed " << seed;
     }
   }
 }
@@ -251,7 +251,7 @@ TEST(Dleft, RandomInsertsAndErasesAgreeWithAListOfKeys) {
 TEST(Dleft, ASetHoldsAKeyOnceAndErasesNothing) {
   auto filter = make({.keys = 1000, .fpr = 0.001, .mode = "set"});
   const auto digests = random_digests(9, 1000);
-  for (int round = 0; round < 20; ++round) ASSERT_EQ(filter.insert_until_full(digests).taken, digests.size());
+  for (int round = 0; round < 20; ++round) ASSERT_EQ(filter.add_until_full(digests).taken, digests.size());
   EXPECT_EQ(filter.used().occurrences, filter.keys().keys);
   for (const std::uint64_t digest : digests) ASSERT_EQ(filter.count(digest), 1U);
   const auto before = filter.clone();
@@ -267,7 +267,7 @@ TEST(Dleft, ErasingAKeyThatWasNeverInsertedCanTakeAnotherAway) {
   // The limit that the manual states: a false positive cannot be distinguished from a key.
   auto filter = make({.keys = 200, .fpr = 0.1});
   const auto digests = random_digests(10, 200);
-  filter.insert_batch(digests);
+  filter.add_batch(digests);
   std::mt19937_64 generator(11);
   std::uint64_t stranger = generator();
   while (filter.count(stranger) != 1) stranger = generator();
@@ -286,9 +286,9 @@ TEST(Dleft, AMergeCountsTheKeysOfBoth) {
     // 500 of them in both, the first hundred of which twice in each.
     const auto first = std::span(digests).first(1500);
     const auto second = std::span(digests).subspan(1000);
-    for (dleft* to : {&a, &both}) to->insert_batch(first);
-    for (dleft* to : {&b, &both}) to->insert_batch(second);
-    for (dleft* to : {&a, &b, &both, &both}) to->insert_batch(std::span(digests).subspan(1000, 100));
+    for (dleft* to : {&a, &both}) to->add_batch(first);
+    for (dleft* to : {&b, &both}) to->add_batch(second);
+    for (dleft* to : {&a, &b, &both, &both}) to->add_batch(std::span(digests).subspan(1000, 100));
     ASSERT_TRUE(a.merge(b));
     for (const std::uint64_t digest : digests) ASSERT_EQ(a.count(digest), both.count(digest)) << mode;
     EXPECT_EQ(a.keys().keys, both.keys().keys);
@@ -306,8 +306,8 @@ TEST(Dleft, AMergeCountsTheKeysOfBoth) {
 TEST(Dleft, AMergeThatDoesNotFitIsRefusedAndChangesNothing) {
   auto a = of_shape(10, 20);
   auto b = of_shape(10, 20);
-  a.insert_batch(random_digests(14, 250));
-  b.insert_batch(random_digests(15, 250));
+  a.add_batch(random_digests(14, 250));
+  b.add_batch(random_digests(15, 250));
   auto before = a.clone();
   EXPECT_EQ(a.merge(b).error().code, errc::full);
   EXPECT_TRUE(a == *before);
@@ -327,7 +327,7 @@ TEST(Dleft, AMergeThatDoesNotFitIsRefusedAndChangesNothing) {
   auto one = of_shape(1, 30);
   auto two = of_shape(1, 30);
   const auto digests = random_digests(2, 38);
-  two.insert_batch(digests);
+  two.add_batch(digests);
   EXPECT_EQ(two.stashed(), 6U);
   ASSERT_TRUE(one.merge(two));
   for (const std::uint64_t digest : digests) ASSERT_EQ(one.count(digest), 1U);

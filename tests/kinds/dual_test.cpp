@@ -53,8 +53,8 @@ TEST(Dual, AnswersAsTwoBlockedFiltersDo) {
     auto removals = blocked::make({.keys = 4000, .bits = 512 * blocks, .hashes = filter.adds().hashes()});
     ASSERT_TRUE(adds && removals);
     const auto digests = random_digests(1, 6000);
-    filter.insert_batch(std::span(digests).first(4000));
-    adds->insert_batch(std::span(digests).first(4000));
+    filter.add_batch(std::span(digests).first(4000));
+    adds->add_batch(std::span(digests).first(4000));
     for (std::size_t i = 0; i < 4000 / layout.share; ++i) {
       const bool there = adds->may_contain(digests[i]) && !removals->may_contain(digests[i]);
       ASSERT_EQ(filter.erase(digests[i]), there) << i;
@@ -80,7 +80,7 @@ TEST(Dual, FalsePositivesAreThoseOfTheAddFilterThatNoRemovalHides) {
     for (const double fpr : {0.1, 0.01}) {
       auto filter = make({.keys = 100'000, .fpr = fpr, .layout = layout.name});
       const auto keys = random_digests(2, 100'000);
-      filter.insert_batch(keys);
+      filter.add_batch(keys);
       const double before = filter.fpr_now();
       EXPECT_NEAR(before / fpr, 0.97, 0.05);
       const auto queries = random_digests(3, 1'000'000);
@@ -105,7 +105,7 @@ TEST(Dual, FalsePositivesAreThoseOfTheAddFilterThatNoRemovalHides) {
 TEST(Dual, AKeyThatWasRemovedComesBackAndLeavesAgain) {
   auto filter = make({.keys = 1000, .fpr = 0.01});
   const auto keys = random_digests(4, 1000);
-  filter.insert_batch(keys);
+  filter.add_batch(keys);
   const std::uint64_t counted = filter.keys().keys;
   for (int round = 0; round < 5; ++round) {
     EXPECT_TRUE(filter.erase(keys[7]));
@@ -128,13 +128,13 @@ TEST(Dual, AKeyThatIsAddedAfterARemovalIsNotLostAtOnce) {
   auto filter = make({.keys = 20'000, .fpr = 0.05});
   const auto old = random_digests(5, 10'000);
   const auto fresh = random_digests(6, 2000);
-  filter.insert_batch(old);
+  filter.add_batch(old);
   for (const std::uint64_t digest : old) filter.erase(digest);
   std::uint64_t hidden = 0;
   for (const std::uint64_t digest : fresh) hidden += filter.removals().may_contain(digest) ? 1U : 0U;
   EXPECT_GT(hidden, 5U);
   auto one_by_one = copy_of(filter);
-  const batch_outcome done = filter.insert_until_full(fresh);
+  const batch_outcome done = filter.add_until_full(fresh);
   EXPECT_EQ(done.taken, fresh.size());
   EXPECT_EQ(missing(filter, fresh), 0U);
   EXPECT_EQ(filter.returned(), hidden);
@@ -148,7 +148,7 @@ TEST(Dual, AKeyThatIsAddedAfterARemovalIsNotLostAtOnce) {
 TEST(Dual, WhenTheListIsFullAnInsertIsRefusedAndNothingChanges) {
   auto filter = make({.keys = 20'000, .fpr = 0.01});
   const auto keys = random_digests(7, 10'000);
-  filter.insert_batch(keys);
+  filter.add_batch(keys);
   erase_batch(filter, std::span<const std::uint64_t>(keys));
   ASSERT_GT(filter.loss_now().removals, 9900U);
   std::vector<std::uint64_t> gone;
@@ -156,7 +156,7 @@ TEST(Dual, WhenTheListIsFullAnInsertIsRefusedAndNothingChanges) {
     if (filter.removals().may_contain(key)) gone.push_back(key);
   }
   auto before = copy_of(filter);
-  const batch_outcome done = filter.insert_until_full(gone);
+  const batch_outcome done = filter.add_until_full(gone);
   ASSERT_LT(done.taken, gone.size());
   EXPECT_EQ(done.inserted, done.taken);
   EXPECT_GT(filter.returned(), filter.return_slots() * 6 / 10) << "the list is well used";
@@ -230,11 +230,11 @@ TEST(Dual, RandomInsertsAndErasesAgreeWithASetOfKeysButForTheLost) {
 TEST(Dual, MergesFiltersWithTheSameRemovals) {
   const auto keys = random_digests(10, 3000);
   auto a = make({.keys = 3000, .fpr = 0.01});
-  a.insert_batch(std::span(keys).first(1000));
+  a.add_batch(std::span(keys).first(1000));
   erase_batch(a, std::span<const std::uint64_t>(keys).first(100));
   auto b = copy_of(a);
-  a.insert_batch(std::span(keys).subspan(1000, 1000));
-  b.insert_batch(std::span(keys).subspan(2000));
+  a.add_batch(std::span(keys).subspan(1000, 1000));
+  b.add_batch(std::span(keys).subspan(2000));
   EXPECT_EQ(a.insert(keys[3]), insert_result::inserted);
   EXPECT_EQ(b.insert(keys[4]), insert_result::inserted);
   EXPECT_EQ(b.insert(keys[5]), insert_result::inserted);
@@ -261,8 +261,8 @@ TEST(Dual, AMergeThatWouldLoseKeysIsRefusedAndChangesNothing) {
   const auto keys = random_digests(11, 1000);
   auto a = make({.keys = 1000, .fpr = 0.01});
   auto b = make({.keys = 1000, .fpr = 0.01});
-  a.insert_batch(keys);
-  b.insert_batch(keys);
+  a.add_batch(keys);
+  b.add_batch(keys);
   a.erase(keys[0]);
   const auto before = copy_of(a);
   for (const auto& done : {a.merge(b), a.intersect(b), b.merge(a), b.intersect(a)}) {
@@ -279,11 +279,11 @@ TEST(Dual, AMergeThatWouldLoseKeysIsRefusedAndChangesNothing) {
   // Two lists that do not fit into one.
   a.clear();
   b.clear();
-  a.insert_batch(keys);
+  a.add_batch(keys);
   erase_batch(a, std::span<const std::uint64_t>(keys));
   b = copy_of(a);
-  EXPECT_GT(a.insert_until_full(std::span(keys).first(500)).taken, 0U);
-  EXPECT_GT(b.insert_until_full(std::span(keys).subspan(500)).taken, 0U);
+  EXPECT_GT(a.add_until_full(std::span(keys).first(500)).taken, 0U);
+  EXPECT_GT(b.add_until_full(std::span(keys).subspan(500)).taken, 0U);
   const auto full = copy_of(a);
   EXPECT_EQ(a.merge(b).error().code, errc::no_room_to_return);
   EXPECT_TRUE(a == full);
@@ -294,7 +294,7 @@ TEST(Dual, AMergeThatWouldLoseKeysIsRefusedAndChangesNothing) {
 TEST(Dual, FoldsOnlyBeforeTheFirstRemoval) {
   auto filter = make({.keys = 1000, .bits = 1088 * 24 + 1024, .hashes = 6});
   const auto keys = random_digests(12, 800);
-  filter.insert_batch(keys);
+  filter.add_batch(keys);
   ASSERT_EQ(filter.fold_units(), 24U);
   const auto folded = filter.fold(3);
   ASSERT_TRUE(folded);

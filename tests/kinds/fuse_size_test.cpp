@@ -5,10 +5,8 @@
 
 #include "kinds/fuse_support.hpp"
 
+namespace bloomery::fuse_testing {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::fuse_testing;
 
 // ---- rates ----
 
@@ -53,7 +51,7 @@ TEST(Fuse, APlanIsWhatIsBuilt) {
       EXPECT_EQ(plan->lines, filter.geometry().wise);
       EXPECT_EQ(plan->hashes, 0U);
       EXPECT_TRUE(is_as_planned(filter, layout)) << layout << " " << count;
-      EXPECT_EQ(filter.describe()[0].text, layout);
+      EXPECT_EQ(filter.facts()[0].value.text(), layout);
     }
   }
 }
@@ -129,7 +127,7 @@ TEST(Fuse, WhatCannotBeIsRefusedWithAReason) {
     const auto plan = fuse::plan(request, layout);
     return plan ? errc::count_ : plan.error().code;
   };
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .hashes = 3}), errc::unsupported);
+  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .hashes = 3}), errc::kind_has_no_hashes);
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise5"), errc::unsupported);
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:08"), errc::unsupported);
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:7"), errc::unsupported);
@@ -219,3 +217,4 @@ TEST(Fuse, ShapesThatNoFilterHasAreRefused) {
 }
 
 }  // namespace
+}  // namespace bloomery::fuse_testing

@@ -50,10 +50,8 @@ bool is_as_planned(const fuse& filter, const char* layout) {
 
 }  // namespace bloomery::fuse_testing
 
+namespace bloomery::fuse_testing {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::fuse_testing;
 
 // ---- the cells ----
 
@@ -411,3 +409,4 @@ TEST(NightlyFuse, ShardsOfEverySizeAreBuiltAtTheFirstTry) {
 }
 
 }  // namespace
+}  // namespace bloomery::fuse_testing

@@ -1,8 +1,9 @@
-// What the kinds state of themselves in kind_info, against what they take.
+// What the kinds state of themselves in their options, against what they take.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <bloomery/any_filter.hpp>
+#include <bloomery/hash/identity.hpp>
 #include <bloomery/kinds.hpp>
 #include <random>
 #include <string>
@@ -12,64 +13,184 @@ namespace {
 
 using namespace bloomery;
 
-// What stands between blanks, without what follows in brackets.
-std::vector<std::string> names_in(std::string_view text) {
-  std::vector<std::string> out;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find(' '), text.size());
-    const std::string_view word = text.substr(0, end);
-    out.emplace_back(word.substr(0, word.find('[')));
-    text.remove_prefix(std::min(end + 1, text.size()));
-  }
-  return out;
-}
-
 template <class T>
 std::string refusal(const result<T>& made) {
   return made ? "" : std::string(describe(made.error()).view());
 }
 
+// An error text for a filter of this kind with these parameters; empty when there is none.
+std::string refusal_of(const kind_entry& kind, const filter_params& params) {
+  const hasher hash = kind.info->integer_keys ? hasher::of(identity{}) : hasher();
+  return refusal(kind.capabilities.is_static
+                     ? any_filter::build(kind.info->name, params, hash, std::span<const std::uint64_t>())
+                     : any_filter::make(kind.info->name, params, hash));
+}
+
+constexpr filter_params few_keys{.keys = 1000, .fpr = 0.05};
+
 TEST(Kinds, TakeTheLayoutsThatTheyNameAndRefuseOthersByNamingThem) {
-  for_each_type(kind_list{}, [](auto tag) {
-    using K = typename decltype(tag)::type;
-    const size_request request{.keys = 1000, .fpr = 0.05};
-    const std::string refused = refusal(K::plan(request, "round"));
-    EXPECT_NE(refused, "") << K::info.name;
-    for (const std::string& layout : names_in(K::info.layouts)) {
-      EXPECT_EQ(refusal(K::plan(request, layout)), "") << K::info.name << " " << layout;
-      EXPECT_NE(refused.find(layout), std::string::npos) << refused;
-    }
-    if (K::info.layouts.empty()) {
+  for (const kind_entry& kind : kinds()) {
+    const std::string refused = refusal(kind.plan(few_keys.sizes(), "round"));
+    EXPECT_NE(refused, "") << kind.info->name;
+    const option_info* layouts = find_option(kind.options, "layout");
+    if (layouts == nullptr) {
       EXPECT_NE(refused.find(" layout"), std::string::npos) << refused;
+      continue;
     }
-    for (unsigned g = K::info.min_generations; g <= K::info.max_generations && g != 0; ++g) {
-      const std::string layout = std::string(K::info.generations_layout) + std::to_string(g);
-      EXPECT_EQ(refusal(K::plan(request, layout)), "") << layout;
+    for (const option_choice& layout : layouts->choices) {
+      EXPECT_EQ(refusal(kind.plan(few_keys.sizes(), layout.name)), "") << kind.info->name << " " << layout.name;
+      EXPECT_NE(refused.find(layout.name), std::string::npos) << refused;
     }
-  });
+  }
 }
 
 TEST(Kinds, TakeTheModesThatTheyNameAndRefuseOthersByNamingThem) {
-  for_each_type(kind_list{}, [](auto tag) {
-    const kind_info& kind = decltype(tag)::type::info;
-    const auto make = [&](const std::string& mode) {
-      const filter_params params{.keys = 1000, .fpr = 0.05, .mode = mode};
-      return refusal(kind.is_static ? any_filter::build(kind.name, params, hasher().spec(), {})
-                                    : any_filter::make(kind.name, params, hasher().spec()));
-    };
-    const std::string refused = make("round");
-    EXPECT_NE(refused, "") << kind.name;
-    for (const std::string& mode : names_in(kind.modes)) {
-      EXPECT_EQ(make(mode), "") << kind.name << " " << mode;
-      EXPECT_NE(refused.find(mode), std::string::npos) << refused;
-    }
-    if (kind.modes.empty()) {
+  for (const kind_entry& kind : kinds()) {
+    filter_params params = few_keys;
+    params.mode = "round";
+    const std::string refused = refusal_of(kind, params);
+    EXPECT_NE(refused, "") << kind.info->name;
+    const option_info* modes = find_option(kind.options, "mode");
+    if (modes == nullptr) {
       EXPECT_NE(refused.find("has no modes"), std::string::npos) << refused;
+      continue;
     }
-    if (!kind.fixed_mode.empty()) {
-      EXPECT_NE(kind.modes.find(kind.fixed_mode), std::string_view::npos);
+    for (const option_choice& mode : modes->choices) {
+      params.mode = mode.name;
+      EXPECT_EQ(refusal_of(kind, params), "") << kind.info->name << " " << mode.name;
+      EXPECT_NE(refused.find(mode.name), std::string::npos) << refused;
     }
-  });
+  }
+}
+
+// What a value by name is refused with.
+std::string refusal_of(const kind_entry& kind, const option_value& value) {
+  filter_params params = few_keys;
+  params.options = {&value, 1};
+  return refusal_of(kind, params);
+}
+
+TEST(Kinds, TakeTheirOptionsByNameWithTheirDefaultsAndRanges) {
+  for (const kind_entry& kind : kinds()) {
+    for (const option_info& option : kind.options) {
+      for (const option_choice& choice : option.choices) {
+        EXPECT_EQ(refusal_of(kind, {option.name, choice.name}), "") << kind.info->name << " " << choice.name;
+      }
+      if (option.type == option_type::choice) {
+        EXPECT_NE(refusal_of(kind, {option.name, "round"}).find(option.choices.back().name), std::string::npos);
+        continue;
+      }
+      EXPECT_TRUE(option.takes(option.default_value)) << option.name;
+      for (const std::uint64_t value :
+           {option.least - 1, option.least, option.default_value, option.most, option.most + 1}) {
+        const std::string refused = refusal_of(kind, {option.name, value});
+        EXPECT_EQ(refused.empty(), option.takes(value)) << kind.info->name << " " << option.name << " " << value;
+        if (option.takes(value)) continue;
+        EXPECT_NE(refused.find(std::to_string(option.most)), std::string::npos) << refused;
+      }
+    }
+    EXPECT_NE(refusal_of(kind, {"roundness", 1U}).find("has no roundness"), std::string::npos) << kind.info->name;
+  }
+}
+
+// An option that no kind of the list has: its value stays where the kind finds it.
+TEST(Kinds, FindTheCheckedValuesOfTheirOwnOptions) {
+  static constexpr std::array<option_choice, 2> colours{
+      {{.name = "red", .help = "warm"}, {.name = "blue", .help = "cold"}}};
+  static constexpr std::array<option_info, 2> own{
+      {{.name = "salt",
+        .title = "salt",
+        .type = option_type::integer,
+        .help = "a number",
+        .least = 1,
+        .most = 9,
+        .default_value = 3},
+       {.name = "colour", .title = "colours", .help = "a word", .choices = colours}}};
+  static constexpr kind_info info{.id = 999, .name = "odd", .summary = "none", .lines = "1"};
+  const kind_entry kind{.info = &info, .options = own};
+  const auto applied = [&](const option_value& value) {
+    filter_params params = few_keys;
+    params.options = {&value, 1};
+    layout_text layout{};
+    return refusal(apply_options(kind, params, layout));
+  };
+  EXPECT_EQ(applied({"salt", 9U}), "");
+  EXPECT_EQ(applied({"colour", "blue"}), "");
+  EXPECT_NE(applied({"salt", 10U}).find("kind odd: salt 10 is not usable: give 1 to 9"), std::string::npos);
+  EXPECT_NE(applied({"colour", "green"}).find("kind odd has the colours red, blue"), std::string::npos);
+  EXPECT_NE(applied({"growth", 2U}).find("kind odd has no growth factor: leave it out"), std::string::npos);
+  const std::array values = {option_value("salt", 9U), option_value("colour", "blue")};
+  EXPECT_EQ(number_of_option(values, own[0]), 9U);
+  EXPECT_EQ(choice_of_option(values, own[1]), "blue");
+  EXPECT_EQ(number_of_option({}, own[0]), 3U);
+  EXPECT_EQ(choice_of_option({}, own[1]), "red");
+}
+
+TEST(Kinds, AreTheSameByNameAsByMember) {
+  for (const kind_entry& kind : kinds()) {
+    const option_info* layouts = find_option(kind.options, "layout");
+    if (layouts == nullptr) continue;
+    for (const option_choice& choice : layouts->choices) {
+      filter_params by_member = few_keys;
+      by_member.layout = choice.name;
+      filter_params by_name = few_keys;
+      const option_value value("layout", choice.name);
+      by_name.options = {&value, 1};
+      const auto one = any_filter::plan(kind.info->name, by_member);
+      const auto other = any_filter::plan(kind.info->name, by_name);
+      ASSERT_TRUE(one && other);
+      EXPECT_EQ(one->bits, other->bits) << kind.info->name << " " << choice.name;
+    }
+  }
+}
+
+// The numbers are those of the layout's name: "rotating8".
+TEST(Kinds, TakeANumberThatFollowsALayoutInItsName) {
+  for (const kind_entry& kind : kinds()) {
+    for (const option_info& option : kind.options) {
+      if (option.follows.empty()) continue;
+      for (std::uint64_t value = option.least - 1; value <= option.most + 1; ++value) {
+        const std::string layout = std::string(option.follows) + std::to_string(value);
+        EXPECT_EQ(refusal(kind.plan(few_keys.sizes(), layout)).empty(), option.takes(value)) << layout;
+      }
+    }
+  }
+}
+
+TEST(Kinds, TakeATimeWhereTheyHaveSuchAnOptionAndRefuseItWhereNot) {
+  for (const kind_entry& kind : kinds()) {
+    const option_info* window = find_option(kind.options, "window");
+    EXPECT_EQ(window != nullptr, kind.capabilities.expires) << kind.info->name;
+    filter_params params = few_keys;
+    params.window_ns = window == nullptr ? 1 : window->most;
+    const std::string refused = refusal_of(kind, params);
+    if (window == nullptr) {
+      EXPECT_NE(refused.find("has no window"), std::string::npos) << refused;
+      continue;
+    }
+    EXPECT_EQ(refused, "");
+    params.window_ns = window->most + 1;
+    EXPECT_NE(refusal_of(kind, params), "");
+  }
+}
+
+TEST(Kinds, DescribeTheirOptionsAndGiveEachANameOfItsOwn) {
+  for (const kind_entry& kind : kinds()) {
+    for (const option_info& option : kind.options) {
+      EXPECT_FALSE(option.title.empty()) << option.name;
+      EXPECT_FALSE(option.help.empty()) << option.name;
+      EXPECT_EQ(find_option(kind.options, option.name), &option) << "two options are called " << option.name;
+      EXPECT_EQ(option.choices.empty(), option.type != option_type::choice) << option.name;
+      for (const option_choice& choice : option.choices) {
+        EXPECT_FALSE(choice.help.empty()) << choice.name;
+        EXPECT_EQ(option.find(choice.name), &choice) << "two choices are called " << choice.name;
+      }
+      if (option.follows.empty()) continue;
+      const option_info* layouts = find_option(kind.options, "layout");
+      ASSERT_NE(layouts, nullptr) << option.name;
+      EXPECT_NE(layouts->find(option.follows), nullptr) << option.follows;
+    }
+  }
 }
 
 // ---- what static kinds share ----

@@ -4,10 +4,8 @@
 
 #include "kinds/ribbon_support.hpp"
 
+namespace bloomery::ribbon_testing {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::ribbon_testing;
 
 TEST(Ribbon, TheRateIsTheOneAskedForAndNoLower) {
   constexpr std::uint64_t queries = 1'000'000;
@@ -113,12 +111,12 @@ TEST(Ribbon, WhatCannotBeIsRefusedWithWhatWouldDo) {
   EXPECT_NE(refusal({.keys = 1000, .fpr = 1e-11}).find("cannot reach"), std::string::npos);
   EXPECT_NE(refusal({.keys = std::uint64_t{1} << 40U, .fpr = 1e-8}).find("hash bits"), std::string::npos);
   EXPECT_NE(refusal({.keys = 1000, .fpr = 0.01, .hashes = 3}).find("hash functions"), std::string::npos);
-  EXPECT_NE(refusal({.keys = 1000, .fpr = 0.01}, "wide").find("no layouts"), std::string::npos);
+  EXPECT_NE(refusal({.keys = 1000, .fpr = 0.01}, "wide").find("has one layout"), std::string::npos);
   EXPECT_NE(refusal({.fpr = 0.01, .memory_bytes = 3}).find("too small"), std::string::npos);
   EXPECT_NE(refusal({.keys = 1000}).find("false-positive rate"), std::string::npos);
   EXPECT_NE(error_of({.keys = 1000}, {1, 2}).find("false-positive rate"), std::string::npos);
   EXPECT_NE(error_of({.fpr = 0.01, .mode = "set"}, {1, 2}).find("no modes"), std::string::npos);
-  EXPECT_NE(error_of({.fpr = 0.01, .layout = "wide"}, {1, 2}).find("no layouts"), std::string::npos);
+  EXPECT_NE(error_of({.fpr = 0.01, .layout = "wide"}, {1, 2}).find("has one layout"), std::string::npos);
   EXPECT_NE(error_of({.keys = 2, .fpr = 0.01, .bits = 500}, {1, 2}).find("not both"), std::string::npos);
   EXPECT_NE(error_of({.fpr = 2}, {1, 2}).find("rate 2"), std::string::npos);
 }
@@ -151,3 +149,4 @@ TEST(Ribbon, HostileShapesAreRefused) {
 }
 
 }  // namespace
+}  // namespace bloomery::ribbon_testing

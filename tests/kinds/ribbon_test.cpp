@@ -44,10 +44,8 @@ std::uint64_t positives_of(const ribbon& filter, std::uint64_t seed, std::uint64
 
 }  // namespace bloomery::ribbon_testing
 
+namespace bloomery::ribbon_testing {
 namespace {
-
-using namespace bloomery;
-using namespace bloomery::ribbon_testing;
 
 std::uint64_t word_at(std::span<const std::byte> bytes, std::uint64_t word) {
   std::uint64_t out = 0;
@@ -410,3 +408,4 @@ TEST(NightlyRibbon, TenMillionKeysOnManyThreads) {
 }
 
 }  // namespace
+}  // namespace bloomery::ribbon_testing

@@ -15,8 +15,8 @@ TEST(Scalable, MergesWhereEveryLinkKeepsItsShareAndRefusesElsewhere) {
   const auto second = source.take(600);
   auto a = make_scalable(alike);
   auto b = make_scalable(alike);
-  a.insert_batch(first);
-  b.insert_batch(second);
+  a.add_batch(first);
+  b.add_batch(second);
   const auto before = a.clone();
   ASSERT_TRUE(before);
   // 1200 keys in a sub-filter for 1000.
@@ -27,7 +27,7 @@ TEST(Scalable, MergesWhereEveryLinkKeepsItsShareAndRefusesElsewhere) {
   EXPECT_EQ(a.keys().keys, before->keys().keys);
   // The same with keys that both have fits.
   auto c = make_scalable(alike);
-  c.insert_batch(first);
+  c.add_batch(first);
   ASSERT_TRUE(a.merge(c));
   EXPECT_TRUE(a == *before);
   EXPECT_FALSE(a.keys().exact);
@@ -44,7 +44,7 @@ TEST(Scalable, MergesWhereEveryLinkKeepsItsShareAndRefusesElsewhere) {
 TEST(Scalable, MergesAChainIntoAnEmptyOneAndIsThenEqualToIt) {
   auto large = make_scalable({.keys = 100, .fpr = 0.01});
   digest_source source(8);
-  large.insert_batch(source.take(5000));
+  large.add_batch(source.take(5000));
   auto empty = make_scalable({.keys = 100, .fpr = 0.01});
   ASSERT_TRUE(empty.merge(large));
   EXPECT_TRUE(empty == large);
@@ -118,7 +118,7 @@ TEST(Scalable, AViewAnswersFromTheBytesThatItSaysItTouches) {
   auto filter = make_scalable({.keys = 60, .fpr = 0.01});
   digest_source source(9);
   const auto keys = source.take(4000);
-  filter.insert_batch(keys);
+  filter.add_batch(keys);
   const stored_chain whole = stored(filter);
   const auto view = scalable::view(whole.shape, whole.bytes.bytes());
   ASSERT_TRUE(view) << describe(view.error()).c_str();
@@ -141,13 +141,13 @@ TEST(Scalable, AViewAnswersFromTheBytesThatItSaysItTouches) {
 TEST(Scalable, AFilterThatWasLoadedGrowsOnAsTheOneThatWasSaved) {
   auto filter = make_scalable({.keys = 60, .fpr = 0.01, .growth = 3});
   digest_source source(10);
-  filter.insert_batch(source.take(1000));
+  filter.add_batch(source.take(1000));
   stored_chain bytes = stored(filter);
   auto loaded = scalable::adopt(bytes.shape, std::move(bytes.bytes));
   ASSERT_TRUE(loaded) << describe(loaded.error()).c_str();
   const auto more = source.take(5000);
-  filter.insert_batch(more);
-  loaded->insert_batch(more);
+  filter.add_batch(more);
+  loaded->add_batch(more);
   EXPECT_TRUE(*loaded == filter);
   EXPECT_GT(loaded->sub_filters(), 4U);
   scalable moved = std::move(*loaded);
@@ -161,7 +161,7 @@ TEST(Scalable, AFilterThatWasLoadedGrowsOnAsTheOneThatWasSaved) {
 TEST(Scalable, ShapesAndTablesThatDoNotFitAreRefused) {
   auto filter = make_scalable({.keys = 60, .fpr = 0.01});
   digest_source source(11);
-  filter.insert_batch(source.take(1000));
+  filter.add_batch(source.take(1000));
   const stored_chain good = stored(filter);
   ASSERT_TRUE(scalable::view(good.shape, good.bytes.bytes()));
   const auto refuses = [&](const std::function<void(stored_shape&)>& change) {

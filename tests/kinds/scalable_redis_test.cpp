@@ -92,7 +92,7 @@ TEST(ScalableRedis, LinksAndBitsAreThoseThatRedisBloomWrote) {
     std::uint64_t inserted = 0;
     for (const digest128& digest : digests) inserted += one_by_one.insert(digest) == insert_result::inserted ? 1U : 0U;
     scalable batched = made_as(each);
-    EXPECT_EQ(batched.insert_batch(digests), inserted);
+    EXPECT_EQ(batched.add_batch(digests), inserted);
     EXPECT_TRUE(batched == one_by_one);
 
     const std::string header = read_text(golden_dir + each.name + ".chunk0_iter1.bin");
@@ -124,7 +124,7 @@ TEST(ScalableRedis, EveryProbeIsAnsweredAsRedisBloomAnsweredIt) {
   for (const golden_case& each : golden_cases()) {
     SCOPED_TRACE(each.name);
     scalable filter = made_as(each);
-    filter.insert_batch(golden_digests(each.keys));
+    filter.add_batch(golden_digests(each.keys));
     const auto probes = read_table(golden_dir + each.name + ".probes.tsv");
     ASSERT_GT(probes.size(), 300U);
     for (const auto& probe : probes) {
@@ -138,7 +138,7 @@ TEST(ScalableRedis, AFilterThatDoesNotScaleRefusesTheNextKeyAsRedisBloomDoes) {
   ASSERT_TRUE(filter);
   std::vector<digest128> digests;
   for (std::uint64_t i = 0; i < 1000; ++i) digests.push_back({mix64(2 * i), mix64(2 * i + 1)});
-  const batch_outcome outcome = filter->insert_until_full(std::span<const digest128>(digests));
+  const batch_outcome outcome = filter->add_until_full(std::span<const digest128>(digests));
   EXPECT_EQ(outcome.inserted, 400U);
   ASSERT_LT(outcome.taken, 1000U);
   EXPECT_EQ(filter->insert(digests[outcome.taken]), insert_result::full);
@@ -151,7 +151,7 @@ TEST(ScalableRedis, FilesKeepLinksAndAnswers) {
   ASSERT_TRUE(filter);
   std::vector<digest128> digests;
   for (std::uint64_t i = 0; i < 2000; ++i) digests.push_back({mix64(2 * i), mix64(2 * i + 1)});
-  filter->insert_batch(std::span<const digest128>(digests).first(1000));
+  filter->add_batch(std::span<const digest128>(digests).first(1000));
   memory_sink sink;
   ASSERT_TRUE(save_to(*filter, hasher::of(xxh3{}).spec(), byte_sink(sink)));
   const auto loaded = load_bytes<scalable>(sink.bytes());
@@ -169,7 +169,7 @@ TEST(ScalableRedis, DigestsOf64BitsHaveDefinedAnswers) {
   auto one_by_one = filter->clone();
   ASSERT_TRUE(one_by_one);
   for (const std::uint64_t digest : digests) one_by_one->insert(digest);
-  filter->insert_batch(digests);
+  filter->add_batch(digests);
   EXPECT_TRUE(*filter == *one_by_one);
   std::vector<std::uint64_t> mask(mask_words(digests.size()));
   filter->may_contain_batch(digests, mask);

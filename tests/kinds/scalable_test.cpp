@@ -25,7 +25,7 @@ std::uint64_t fill_sub_filters(scalable& filter, std::size_t sub_filters, const 
         filter.sub_filter_capacity(filter.sub_filters() - 1) - filter.sub_filter_keys(filter.sub_filters() - 1);
     std::vector<std::uint64_t> digests;
     for (std::uint64_t i = 0; i < std::clamp<std::uint64_t>(room, 1, 4096); ++i) digests.push_back(keys.at(next++));
-    filter.insert_batch(digests);
+    filter.add_batch(digests);
   }
   return next;
 }
@@ -143,7 +143,7 @@ TEST(Scalable, BatchesAcrossGrowthsGiveTheBitsAndAnswersOfSingleCalls) {
       for (const std::uint64_t digest : digests) {
         inserted += one_by_one.insert(digest) == insert_result::inserted ? 1U : 0U;
       }
-      EXPECT_EQ(batched.insert_batch(digests), inserted);
+      EXPECT_EQ(batched.add_batch(digests), inserted);
       EXPECT_TRUE(batched == one_by_one);
       EXPECT_EQ(batched.keys().keys, inserted);
       EXPECT_TRUE(batched.keys().exact);
@@ -205,19 +205,19 @@ TEST(Scalable, ABatchIntoAFixedFilterStopsAtTheFirstKeyThatDoesNotFit) {
     expected.inserted += outcome == insert_result::inserted ? 1U : 0U;
   }
   auto batched = make_scalable({.keys = 1500, .fpr = 0.01, .mode = "fixed"});
-  const batch_outcome outcome = batched.insert_until_full(std::span<const std::uint64_t>(digests));
+  const batch_outcome outcome = batched.add_until_full(std::span<const std::uint64_t>(digests));
   EXPECT_EQ(outcome.taken, expected.taken);
   EXPECT_EQ(outcome.inserted, 1500U);
   EXPECT_TRUE(batched == one_by_one);
   // What it has is taken even when it is full.
-  const auto again = batched.insert_until_full(std::span<const std::uint64_t>(digests).first(expected.taken));
+  const auto again = batched.add_until_full(std::span<const std::uint64_t>(digests).first(expected.taken));
   EXPECT_EQ(again.taken, expected.taken);
   EXPECT_EQ(again.inserted, 0U);
-  EXPECT_EQ(batched.insert_batch(digests), 0U);
+  EXPECT_EQ(batched.add_batch(digests), 0U);
 
   auto any = any_filter::make("scalable", {.keys = 1500, .fpr = 0.01, .mode = "fixed"}, hasher::of(xxh3{}).spec());
   ASSERT_TRUE(any);
-  const auto refused = any->insert(std::span<const std::uint64_t>(digests));
+  const auto refused = any->add(as_prehashed(digests));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, errc::full);
   EXPECT_EQ(refused.error().number[0], 1500U);
@@ -261,15 +261,15 @@ TEST(Scalable, ABatchStopsWhereMemoryIsRefused) {
   digest_source source(5);
   const auto digests = source.take(5000);
   memory.refuse_at = memory.requests + 2;
-  const batch_outcome first = filter.insert_until_full(std::span<const std::uint64_t>(digests));
+  const batch_outcome first = filter.add_until_full(std::span<const std::uint64_t>(digests));
   ASSERT_LT(first.taken, digests.size());
   EXPECT_EQ(first.inserted, filter.keys().keys);
   for (std::size_t i = 0; i < first.taken; ++i) ASSERT_TRUE(filter.may_contain(digests[i]));
   EXPECT_FALSE(filter.may_contain(digests[first.taken]));
   const auto rest = std::span<const std::uint64_t>(digests).subspan(first.taken);
-  EXPECT_EQ(filter.insert_until_full(rest).taken, rest.size());
+  EXPECT_EQ(filter.add_until_full(rest).taken, rest.size());
   auto whole = make_scalable({.keys = 100, .fpr = 0.01});
-  whole.insert_batch(digests);
+  whole.add_batch(digests);
   EXPECT_TRUE(filter == whole);
 }
 
@@ -278,7 +278,7 @@ TEST(Scalable, KeysAreExactAndEstimatesFollowThemOverManyLinks) {
   digest_source source(6);
   std::uint64_t inserted = 0;
   for (std::uint64_t size = 1000; size <= 256'000; size *= 2) {
-    inserted += filter.insert_batch(source.take(size - (size == 1000 ? 0 : size / 2)));
+    inserted += filter.add_batch(source.take(size - (size == 1000 ? 0 : size / 2)));
     EXPECT_EQ(filter.keys().keys, inserted);
     EXPECT_TRUE(filter.keys().exact);
     EXPECT_NEAR(filter.estimated_keys() / static_cast<double>(size), 1.0, 0.01) << size;

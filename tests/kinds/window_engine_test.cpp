@@ -17,7 +17,7 @@ using namespace bloomery;
 using namespace bloomery::test;
 
 constexpr std::uint64_t no_limit_keys = max_keys;
-constexpr std::uint64_t tick = 1000;
+constexpr std::uint64_t tick_ns = 1000;
 
 window_engine make_engine(const window_geometry& geometry) {
   auto made = window_engine::make(geometry, nullptr, 0);
@@ -83,18 +83,18 @@ TEST(WindowEngine, AKeyIsThereUntilTheGuaranteedNumberOfOthersCameAfterIt) {
 // The clock runs faster than inserts clear lines: nothing of a round before may come back.
 void expect_no_return(unsigned hashes, unsigned slots, std::uint64_t keys_a_tick) {
   const std::string what = "k " + std::to_string(hashes) + ", slots " + std::to_string(slots) + ", " +
-                           std::to_string(keys_a_tick) + " keys a tick";
+                           std::to_string(keys_a_tick) + " keys a tick_ns";
   auto engine = make_engine(
-      {.lines = 20'000, .hashes = hashes, .slots = slots, .generation_keys = no_limit_keys, .tick_ns = tick});
+      {.lines = 20'000, .hashes = hashes, .slots = slots, .generation_keys = no_limit_keys, .tick_ns = tick_ns});
   const unsigned kept = engine.geometry().kept();
   const digest_source source(keys_a_tick);
   constexpr std::uint64_t ticks = 50;
   for (std::uint64_t t = 0; t < ticks; ++t) {
     std::vector<std::uint64_t> digests;
     for (std::uint64_t i = 0; i < keys_a_tick; ++i) digests.push_back(source.at(t * keys_a_tick + i));
-    engine.insert(digests.data(), digests.size(), t * tick);
+    engine.insert(digests.data(), digests.size(), t * tick_ns);
   }
-  const std::uint64_t now = (ticks - 1) * tick;
+  const std::uint64_t now = (ticks - 1) * tick_ns;
   std::uint64_t lost = 0;
   for (std::uint64_t t = ticks - 1 - kept; t < ticks; ++t) {
     for (std::uint64_t i = 0; i < keys_a_tick; ++i)
@@ -126,11 +126,12 @@ TEST(WindowEngine, KeysOfARoundBeforeDoNotComeBackWhenTheClockIsFasterThanInsert
 
 TEST(WindowEngine, IdleTimeAloneForgetsAndAQueryWritesNothing) {
   for (const unsigned slots : {1U, 4U}) {
-    auto engine = make_engine({.lines = 4000, .hashes = 7, .slots = slots, .generation_keys = 10'000, .tick_ns = tick});
+    auto engine =
+        make_engine({.lines = 4000, .hashes = 7, .slots = slots, .generation_keys = 10'000, .tick_ns = tick_ns});
     const unsigned kept = engine.geometry().kept();
     digest_source source(slots);
     const auto keys = source.take(2000);
-    engine.insert(keys.data(), keys.size(), 10 * tick + 1);
+    engine.insert(keys.data(), keys.size(), 10 * tick_ns + 1);
     const window_engine& idle = engine;
     const std::vector<std::byte> before(idle.payload().begin(), idle.payload().end());
     const auto found_at = [&](std::uint64_t now) {
@@ -139,14 +140,14 @@ TEST(WindowEngine, IdleTimeAloneForgetsAndAQueryWritesNothing) {
       return found;
     };
     // The generation began at 10 ticks; whole ones are kept for `kept` further.
-    for (unsigned t = 0; t <= kept; ++t) EXPECT_EQ(found_at((10 + t) * tick + 1), keys.size()) << t;
-    EXPECT_EQ(found_at((11 + kept) * tick - 1), keys.size());
-    EXPECT_LT(found_at((12 + kept) * tick), keys.size() / 2);
-    EXPECT_EQ(found_at((10 + idle.schedule().all) * tick), 0U);
-    EXPECT_EQ(found_at(1'000'000'000 * tick), 0U);
-    EXPECT_EQ(found_at((10 + std::uint64_t{idle.geometry().modulus}) * tick + 1), 0U)
+    for (unsigned t = 0; t <= kept; ++t) EXPECT_EQ(found_at((10 + t) * tick_ns + 1), keys.size()) << t;
+    EXPECT_EQ(found_at((11 + kept) * tick_ns - 1), keys.size());
+    EXPECT_LT(found_at((12 + kept) * tick_ns), keys.size() / 2);
+    EXPECT_EQ(found_at((10 + idle.schedule().all) * tick_ns), 0U);
+    EXPECT_EQ(found_at(1'000'000'000 * tick_ns), 0U);
+    EXPECT_EQ(found_at((10 + std::uint64_t{idle.geometry().modulus}) * tick_ns + 1), 0U)
         << "a whole round of stamps later";
-    EXPECT_EQ(idle.fpr((10 + idle.schedule().all) * tick), 0.0);
+    EXPECT_EQ(idle.fpr((10 + idle.schedule().all) * tick_ns), 0.0);
     EXPECT_TRUE(std::equal(before.begin(), before.end(), idle.payload().begin()));
   }
 }
@@ -180,9 +181,10 @@ struct model {
 // Bursts, lulls, idle times, a clock that goes back, questions about the future: every key that the model has in the window
 // must be there, and what it counts as long gone may be there as any absent key may.
 void expect_model(unsigned hashes, unsigned slots, std::uint64_t seed) {
-  auto engine = make_engine({.lines = 300, .hashes = hashes, .slots = slots, .generation_keys = 400, .tick_ns = tick});
+  auto engine =
+      make_engine({.lines = 300, .hashes = hashes, .slots = slots, .generation_keys = 400, .tick_ns = tick_ns});
   const unsigned kept = engine.geometry().kept();
-  model exact{.tick_ns = tick, .keys = 400};
+  model exact{.tick_ns = tick_ns, .keys = 400};
   std::mt19937_64 random(seed);
   struct stored {
     std::uint64_t digest;
@@ -195,9 +197,9 @@ void expect_model(unsigned hashes, unsigned slots, std::uint64_t seed) {
   std::uint64_t old_asked = 0;
   for (int round = 0; round < 3000; ++round) {
     const std::uint64_t dice = random() % 100;
-    const std::uint64_t step = dice < 50 ? random() % 30 : dice < 80 ? random() % tick : random() % (3 * tick);
-    now = dice >= 98   ? now + random() % (30 * tick)
-          : dice >= 95 ? now - std::min(now, random() % (2 * tick))
+    const std::uint64_t step = dice < 50 ? random() % 30 : dice < 80 ? random() % tick_ns : random() % (3 * tick_ns);
+    now = dice >= 98   ? now + random() % (30 * tick_ns)
+          : dice >= 95 ? now - std::min(now, random() % (2 * tick_ns))
                        : now + step;
     const std::uint64_t burst = dice % 10 == 0 ? random() % 600 : random() % 20;
     for (std::uint64_t i = 0; i < burst; ++i) {
@@ -208,7 +210,7 @@ void expect_model(unsigned hashes, unsigned slots, std::uint64_t seed) {
       ASSERT_EQ(engine.schedule().start_ns, exact.start);
       keys.push_back({digest, exact.generation});
     }
-    const std::uint64_t asked_at = now + (random() % 4 == 0 ? random() % (10 * tick) : 0);
+    const std::uint64_t asked_at = now + (random() % 4 == 0 ? random() % (10 * tick_ns) : 0);
     const std::uint64_t generation = exact.generation_at(asked_at);
     for (int i = 0; i < 60 && !keys.empty(); ++i) {
       const stored& key = keys[keys.size() - 1 - random() % std::min<std::size_t>(keys.size(), 6000)];

@@ -166,7 +166,7 @@ TEST(Window, AnAgeIsNeverTooOldAndMostlyRight) {
     digest_source source(9);
     for (auto& generation : keys) {
       generation = source.take(50'000 / kept / 2);
-      filter.insert_batch(generation);
+      filter.add_batch(generation);
       if (&generation != &keys.back()) clock.time += tick;
     }
     std::uint64_t right = 0;
@@ -281,17 +281,17 @@ TEST(Window, AClockThatGoesBackOrStandsStillLosesNothing) {
   auto filter = make_window({.keys = 10'000, .fpr = 0.01, .window_ns = 80 * second, .clock = &clock.hook});
   digest_source source(5);
   const auto first = source.take(500);
-  filter.insert_batch(first);
+  filter.add_batch(first);
   clock.time -= 1000 * second;
   EXPECT_EQ(count_found(filter, first), first.size());
   const auto second_ones = source.take(500);
-  filter.insert_batch(second_ones);
+  filter.add_batch(second_ones);
   clock.time -= 1'600'000'000 * second;
   EXPECT_EQ(count_found(filter, first), first.size());
   EXPECT_EQ(count_found(filter, second_ones), second_ones.size());
   EXPECT_EQ(filter.window_now().covered_ns, 0U);
   clock.time = 0;
-  filter.insert_batch(source.take(20'000));  // by their number they still expire
+  filter.add_batch(source.take(20'000));  // by their number they still expire
   EXPECT_LT(count_found(filter, first), first.size());
 }
 
@@ -330,7 +330,7 @@ TEST(Window, GoesOnAfterALoadAsIfNothingHadHappenedInTheMiddleOfAGeneration) {
     EXPECT_EQ(loaded.keys().keys, filter.keys().keys);
     // A file that is loaded much later: everything is forgotten, and the first insert reports it too.
     const auto keys = source.take(100);
-    filter.insert_batch(keys);
+    filter.add_batch(keys);
     auto later = reloaded(filter, [](stored_shape& /*shape*/) {});
     EXPECT_EQ(count_found(later, keys), 0U) << "the clock of a loaded filter is the system's";
     EXPECT_EQ(later.insert(keys[0]), insert_result::inserted);
@@ -348,7 +348,7 @@ TEST(Window, BatchesFollowTheClock) {
     const auto digests = source.take(static_cast<std::size_t>(i * 3));
     std::uint64_t inserted = 0;
     for (const std::uint64_t digest : digests) inserted += single.insert(digest) == insert_result::inserted ? 1U : 0U;
-    ASSERT_EQ(batched.insert_batch(digests), inserted);
+    ASSERT_EQ(batched.add_batch(digests), inserted);
     ASSERT_TRUE(batched == single);
     clock.time += static_cast<std::uint64_t>(i) * second;
   }
@@ -442,7 +442,7 @@ TEST(Window, AnyBytesBehindAValidHeaderAreSafeToAskAndToInsertInto) {
         ASSERT_TRUE(strange);
         digest_source source(8);
         const auto keys = source.take(200);
-        strange->insert_batch(keys);
+        strange->add_batch(keys);
         EXPECT_EQ(count_found(*strange, keys), keys.size());
         EXPECT_LE(strange->fpr_now(), 1.0);
         EXPECT_LE(strange->window_now().covered_keys, 2 * strange->window_now().guaranteed_keys);
@@ -456,7 +456,7 @@ TEST(WindowConcurrent, ManyThreadsMayAskAtOnce) {
   auto filter = make_window({.keys = 20'000, .fpr = 0.01, .window_ns = 3600 * second});
   digest_source source(10);
   const auto keys = source.take(20'000);
-  filter.insert_batch(keys);
+  filter.add_batch(keys);
   std::vector<std::thread> threads;
   std::array<std::uint64_t, 4> found{};
   for (std::size_t id = 0; id < found.size(); ++id) {

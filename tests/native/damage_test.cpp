@@ -67,7 +67,7 @@ TEST_P(Damage, AnAppendedByteIsAnError) {
 }
 
 class MappedDamage : public KindTest {};
-BLOOMERY_FOR_KINDS(MappedDamage, kinds_where(&kind_case::is_mappable));
+BLOOMERY_FOR_KINDS(MappedDamage, kinds_where(&kind_case::maps));
 
 // Whether a mapped file is refused: at open, or as damaged by the look-up of keys that it holds (it has one chunk), by whatever
 // reads all of it, and by a copy.
@@ -78,7 +78,7 @@ testing::AssertionResult refused(const std::string& path) {
   for (std::uint64_t key = 0; key < 3; ++key) {
     const std::uint64_t digest = file->info().integer_keys ? 7 * key : sample_digest(key);
     std::uint64_t mask = 0;
-    const auto done = file->may_contain(std::span<const std::uint64_t>(&digest, 1), std::span(&mask, 1));
+    const auto done = file->may_contain(as_prehashed({&digest, 1}), std::span(&mask, 1));
     if (done) return testing::AssertionFailure() << "a look-up answered " << mask;
     if (done.error().code != errc::chunk_damaged) return testing::AssertionFailure() << "not called damage";
   }

@@ -121,7 +121,8 @@ TEST(RoundTripOf, EstimatedCountsStayEstimates) {
 
 TEST(Load, MissingFilesAndFoldersAndEmptyFilesAreDistinguished) {
   const folder box;
-  EXPECT_EQ(describe(load<bloom>((box / "none").c_str()).error()).view(), "cannot open: No such file or directory");
+  EXPECT_EQ(describe(load<bloom>((box / "none").c_str()).error()).view(),
+            (box / "none") + ": cannot open: No such file or directory");
   EXPECT_EQ(load<bloom>((box / ".").c_str()).error().code, errc::is_directory);
   EXPECT_EQ(read_header((box / ".").c_str()).error().code, errc::is_directory);
   write_bytes(box / "empty", {});
@@ -161,7 +162,7 @@ TEST(Load, StreamIsReadNoFurtherThanItsHeaderStates) {
 TEST(Load, StreamWithoutEndStopsAtTheLimit) {
   const auto read = read_file("/dev/zero", nullptr, 1 << 20);
   ASSERT_FALSE(read);
-  EXPECT_EQ(describe(read.error()).view(), "needs more memory than the limit of 1048576 bytes allows");
+  EXPECT_EQ(describe(read.error()).view(), "/dev/zero: needs more memory than the limit of 1048576 bytes allows");
 }
 
 TEST(Load, TrustLeavesOutTheChunksButNotTheHeader) {

@@ -23,7 +23,7 @@ namespace bloomery::test {
 namespace {
 
 class Mapped : public KindTest {};
-BLOOMERY_FOR_KINDS(Mapped, kinds_where(&kind_case::is_mappable));
+BLOOMERY_FOR_KINDS(Mapped, kinds_where(&kind_case::maps));
 
 any_filter opened(const std::string& path, bool trust = false) {
   auto file = any_filter::open(path.c_str(), {.trust = trust});
@@ -84,7 +84,8 @@ TEST_P(Mapped, MaskThatIsTooSmallIsRefused) {
   const any_filter file = opened(saved_at(box, sample(GetParam(), 20)));
   const key_list digests(65);
   std::vector<std::uint64_t> mask(1);
-  EXPECT_EQ(error_of(file.may_contain(digests, mask)), "the mask is too small: it holds 64 and 65 are needed");
+  EXPECT_EQ(error_of(file.may_contain(as_prehashed(digests), mask)),
+            "the mask is too small: it holds 64 and 65 are needed");
 }
 
 TEST_P(Mapped, DamagedChunkIsAnErrorOfTheLookUpsThatTouchItOnly) {
@@ -105,12 +106,12 @@ TEST_P(Mapped, DamagedChunkIsAnErrorOfTheLookUpsThatTouchItOnly) {
     const auto chunks = GetParam().touched_chunks(filter, digest);
     const bool touches = std::find(chunks.begin(), chunks.end(), bad_chunk) != chunks.end();
     touching += touches ? 1U : 0U;
-    const auto done = file.may_contain(std::span(&digest, 1), mask);
+    const auto done = file.may_contain(as_prehashed({&digest, 1}), mask);
     ASSERT_EQ(!done, touches) << i;
     if (touches) {
       EXPECT_EQ(error_of(done), "is damaged in chunk 5, bytes 24576 to 28671: copy or build it again");
     }
-    EXPECT_TRUE(trusting.may_contain(std::span(&digest, 1), mask));
+    EXPECT_TRUE(trusting.may_contain(as_prehashed({&digest, 1}), mask));
   }
   EXPECT_GT(touching, 10U);
   const auto verified = file.stats();
@@ -133,8 +134,8 @@ TEST_P(Mapped, ManyThreadsMayQueryAtOnce) {
         std::uint64_t in_file = 0;
         std::uint64_t in_memory = 0;
         const std::span<const std::uint64_t> one(&digest, 1);
-        if (!file.may_contain(one, std::span(&in_file, 1)) || !filter.may_contain(one, std::span(&in_memory, 1)) ||
-            in_file != in_memory) {
+        if (!file.may_contain(as_prehashed(one), std::span(&in_file, 1)) ||
+            !filter.may_contain(as_prehashed(one), std::span(&in_memory, 1)) || in_file != in_memory) {
           ++wrong;
         }
       }
@@ -295,16 +296,15 @@ TEST(MappedOfAKind, FilesThatCannotBeQueriedInPlaceReportWhatToDo) {
   const bloom filter = sample<bloom>(1000);
   const auto error_of = [&](const save_options& options) {
     EXPECT_TRUE(save(filter, {}, path.c_str(), options));
-    const auto file = mapped<bloom>::open(path.c_str());
-    return file ? std::string("no error") : std::string(describe(file.error()).view());
+    return test::error_of(mapped<bloom>::open(path.c_str()));
   };
   EXPECT_EQ(error_of({.codec = codec_zstd, .replace = true}),
-            "is compressed and cannot be asked in place: load it into memory");
+            "is compressed and cannot be queried in place: load it into memory");
   EXPECT_EQ(error_of({.replace = true, .text = true}),
-            "is in text form and cannot be asked in place: load it into memory");
+            "is in text form and cannot be queried in place: load it into memory");
   EXPECT_EQ(error_of({.replace = true}), "no error");
   EXPECT_EQ(describe(mapped<bloom>::open("/dev/null").error()).view(),
-            "is a pipe or device and cannot be memory-mapped: load it into memory");
+            "/dev/null: is a pipe or device and cannot be queried in place: load it into memory");
   EXPECT_EQ(mapped<bloom>::open((box / ".").c_str()).error().code, errc::is_directory);
   EXPECT_EQ(mapped<bloom>::open((box / "none").c_str()).error().code, errc::io);
   EXPECT_EQ(mapped<blocked>::open(path.c_str()).error().code, errc::unsupported);

@@ -104,7 +104,7 @@ TEST(Save, FailedWriteKeepsTheOldFileAndLeavesNoOther) {
     const file_size_limit limit(65536);
     const auto done = save(large, hash, path.c_str(), {.replace = true, .text = text});
     ASSERT_FALSE(done);
-    EXPECT_EQ(describe(done.error()).view(), "cannot write: File too large");
+    EXPECT_EQ(describe(done.error()).view(), path + ": cannot write: File too large");
   }
   EXPECT_EQ(read_bytes(path), before);
   EXPECT_EQ(box.names(), std::vector<std::string>{"filter"});
@@ -113,19 +113,19 @@ TEST(Save, FailedWriteKeepsTheOldFileAndLeavesNoOther) {
 TEST(Save, FullDeviceIsAnError) {
   const auto done = save(sample<bloom>(20), hash, "/dev/full");
   ASSERT_FALSE(done);
-  EXPECT_EQ(describe(done.error()).view(), "cannot write: No space left on device");
+  EXPECT_EQ(describe(done.error()).view(), "/dev/full: cannot write: No space left on device");
 }
 
 TEST(Save, UnusableTargetsAreRefusedWithTheReason) {
   const folder box;
   const bloom filter = sample<bloom>(20);
   EXPECT_EQ(describe(save(filter, hash, (box / "none/filter").c_str()).error()).view(),
-            "cannot create: No such file or directory");
+            (box / "none/filter") + ": cannot create: No such file or directory");
   EXPECT_EQ(save(filter, hash, (box / ".").c_str()).error().code, errc::is_directory);
   EXPECT_EQ(save(filter, hash, (box / ".").c_str(), {.replace = true}).error().code, errc::is_directory);
   write_bytes(box / "file", {});
   EXPECT_EQ(describe(save(filter, hash, (box / "file/filter").c_str()).error()).view(),
-            "cannot create: Not a directory");
+            (box / "file/filter") + ": cannot create: Not a directory");
   EXPECT_EQ(save(filter, hash, "/proc/filter").error().code, errc::io);
   EXPECT_EQ(save(filter, hash, std::string(PATH_MAX + 10, 'a').c_str()).error().code, errc::io);
   EXPECT_EQ(save(filter, hash, "").error().code, errc::io);
@@ -160,7 +160,7 @@ TEST(Save, LinkToNothingCreatesItsTargetAndALoopIsAnError) {
   std::filesystem::create_symlink("b", box / "a");
   std::filesystem::create_symlink("a", box / "b");
   EXPECT_EQ(describe(save(sample<bloom>(20), hash, (box / "a").c_str()).error()).view(),
-            "cannot create: Too many levels of symbolic links");
+            (box / "a") + ": cannot create: Too many levels of symbolic links");
 }
 
 TEST(Save, OpenDescriptorIsWrittenWhereItStands) {

@@ -142,7 +142,7 @@ TEST_F(ShardSet, TwoSetsWithOneNameAreRefused) {
 TEST_F(ShardSet, ThereMustNotBeOneAlreadyUnlessItIsToBeReplaced) {
   const bytes before = read_bytes(file(0));
   EXPECT_EQ(error_of(filled(500).save(path().c_str())),
-            "shard 00-of-04 exists already: use --force to replace it, or another name");
+            "shard 00-of-04 exists already: allow replacing it, or use another name");
   EXPECT_EQ(read_bytes(file(0)), before);
   ASSERT_TRUE(filled(500).save(path().c_str(), {.replace = true}));
   EXPECT_TRUE(*sharded<blocked>::load(path().c_str()) == filled(500));

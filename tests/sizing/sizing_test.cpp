@@ -51,7 +51,7 @@ template <class K>
 class SizingOfKind : public testing::Test {};
 struct has_any_number_of_bits {
   template <class K>
-  static constexpr bool of = foldable<K>&& K::info.cell_bits == 1 && !K::info.may_lose;
+  static constexpr bool of = foldable<K>&& cell_bits_of<K>() == 1 && !losing<K>;
 };
 TYPED_TEST_SUITE(SizingOfKind, kinds_with<has_any_number_of_bits>, kind_name);
 

@@ -27,7 +27,7 @@ TYPED_TEST(Concurrent, NoInsertIsLostAndTheBitsAreThoseOfOneThread) {
   auto alone = make_filter<TypeParam>(keys);
   digest_source source(1);
   const auto digests = source.take(keys);
-  alone.insert_batch(digests);
+  alone.add_batch(digests);
   on_threads([&](unsigned id) {
     concurrent_writer writer(shared);
     for (std::size_t i = id; i < digests.size(); i += thread_count) {
@@ -94,7 +94,7 @@ TYPED_TEST(Concurrent, BatchesOfManyWritersAddUp) {
   on_threads([&](unsigned id) {
     digest_source source(100 + id);
     concurrent_writer writer(filter);
-    writer.insert_batch(source.take(10'000));
+    writer.add_batch(source.take(10'000));
   });
   EXPECT_NEAR(static_cast<double>(filter.keys().keys), 40'000.0, 400.0);
   EXPECT_NEAR(filter.estimated_keys(), 40'000.0, 400.0);

@@ -25,7 +25,7 @@ TEST_P(Contract, NoFalseNegativesAtAnyFill) {
     std::uint64_t held = 0;
     for (bool is_full = false; held < keys.size() && !is_full;) {
       const auto batch = std::span(keys).subspan(held, std::min<std::uint64_t>(1 + held / 64, keys.size() - held));
-      const auto inserted = filter.insert(batch);
+      const auto inserted = filter.add(as_prehashed(batch));
       is_full = !inserted;
       const std::uint64_t taken = inserted ? batch.size() : inserted.error().number[1];
       if (is_full) {
@@ -35,7 +35,7 @@ TEST_P(Contract, NoFalseNegativesAtAnyFill) {
       ASSERT_EQ(count_missing(filter, batch.first(taken)), 0U) << held;
       held += taken;
     }
-    ASSERT_GE(held, GetParam().is_bounded ? capacity : 3 * capacity);
+    ASSERT_GE(held, GetParam().bounded ? capacity : 3 * capacity);
     // What expires holds at least the last ones.
     const std::uint64_t first = GetParam().expires ? 2 * capacity : 0;
     ASSERT_EQ(count_missing(filter, std::span(keys).subspan(first, held - first)), 0U);
@@ -55,7 +55,7 @@ TEST_P(Contract, AnEmptyFilterContainsNothing) {
 
 TEST_P(Contract, InsertReportsWhetherAnythingChanged) {
   // Twice the keys, and copies of a key have less choice than other keys.
-  auto filter = make_filter(GetParam(), GetParam().is_bounded ? 4000 : 1000);
+  auto filter = make_filter(GetParam(), GetParam().bounded ? 4000 : 1000);
   digest_source digests(2);
   std::uint64_t inserted = 0;
   for (int i = 0; i < 1000; ++i) {
@@ -76,7 +76,7 @@ TEST_P(Contract, ABatchReportsHowManyOfItsKeysWereNew) {
   digest_source source(15);
   auto digests = source.take(1500);
   digests.insert(digests.end(), digests.begin(), digests.begin() + 300);
-  const std::uint64_t capacity = GetParam().is_bounded ? 4000 : 1500;
+  const std::uint64_t capacity = GetParam().bounded ? 4000 : 1500;
   auto one_by_one = make_filter(GetParam(), capacity);
   std::uint64_t expected = 0;
   for (const std::uint64_t digest : digests) {
@@ -146,7 +146,7 @@ TEST_P(Contract, EstimatesFollowTheTruth) {
   for (const std::uint64_t keys : {1000U, 20'000U, 100'000U}) {
     for (const double share : {0.1, 0.5, 1.0, 1.5}) {
       // There is no space for them, or the first ones are forgotten.
-      if ((GetParam().is_bounded || GetParam().expires) && share > 1.0) continue;
+      if ((GetParam().bounded || GetParam().expires) && share > 1.0) continue;
       auto filter = make_filter(GetParam(), keys);
       digest_source digests(keys);
       const auto count = static_cast<std::uint64_t>(static_cast<double>(keys) * share);

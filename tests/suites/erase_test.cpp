@@ -14,10 +14,10 @@ class Countable : public KindTest {};
 BLOOMERY_FOR_KINDS(Countable, kinds_where(&kind_case::counts));
 
 class Losing : public KindTest {};
-BLOOMERY_FOR_KINDS(Losing, kinds_where(&kind_case::loses));
+BLOOMERY_FOR_KINDS(Losing, kinds_where(&kind_case::may_lose));
 
 bool erase_one(any_filter& filter, std::uint64_t digest) {
-  const auto erased = filter.erase(digest);
+  const auto erased = filter.erase(prehashed{digest});
   EXPECT_TRUE(erased) << describe(erased.error()).c_str();
   return erased.value_or(false);
 }

@@ -1,8 +1,12 @@
 // filter<Kind, Hash>: the front that most programs use. It is generic over the kind: one kind of each sort that it treats differently
 // is enough.
+#include <algorithm>
+#include <array>
 #include <bloomery/filter.hpp>
 #include <bloomery/hash/murmur3.hpp>
 #include <bloomery/hash/xxh64.hpp>
+#include <list>
+#include <numeric>
 #include <thread>
 #include <tuple>
 
@@ -49,7 +53,7 @@ TYPED_TEST(KeyedFilter, BatchesOfKeysAgreeWithSingleKeys) {
   for (int i = 0; i < 700; ++i) keys.push_back(std::to_string(i));
   std::uint64_t inserted = 0;
   for (const auto& key : keys) inserted += one->insert(key) == insert_result::inserted ? 1U : 0U;
-  EXPECT_EQ(many->insert_batch(std::span<const std::string>(keys)), inserted);
+  EXPECT_EQ(many->add_batch(std::span<const std::string>(keys)), inserted);
   EXPECT_TRUE(one->kind() == many->kind());
   for (int i = 700; i < 1400; ++i) keys.push_back(std::to_string(i));
   std::vector<std::uint64_t> mask(mask_words(keys.size()));
@@ -59,13 +63,118 @@ TYPED_TEST(KeyedFilter, BatchesOfKeysAgreeWithSingleKeys) {
   }
 }
 
+TYPED_TEST(KeyedFilter, BatchesAreVectorsArraysSpansAndIterators) {
+  const auto make = [] { return std::move(*filter<TypeParam>::make({.keys = 1000, .fpr = 0.01})); };
+  auto expected = make();
+  for (int i = 0; i < 300; ++i) expected.insert(i);
+  std::vector<int> keys(300);
+  std::iota(keys.begin(), keys.end(), 0);
+  const auto check = [&](const char* what, auto&& insert) {
+    auto seen = make();
+    insert(seen);
+    EXPECT_TRUE(seen == expected) << what;
+  };
+  check("vector", [&](auto& seen) { seen.add_batch(keys); });
+  check("span of keys that may change", [&](auto& seen) { seen.add_batch(std::span<int>(keys)); });
+  check("span of constant keys", [&](auto& seen) { seen.add_batch(std::span<const int>(keys)); });
+  check("array", [&](auto& seen) {
+    std::array<int, 300> array{};
+    std::copy(keys.begin(), keys.end(), array.begin());
+    seen.add_batch(array);
+  });
+  check("iterators of a vector", [&](auto& seen) {
+    const batch_outcome outcome = seen.insert(keys.begin(), keys.end());
+    EXPECT_EQ(outcome.taken, 300U);
+    EXPECT_EQ(outcome.inserted, expected.keys().keys);
+  });
+  check("iterators of a list", [&](auto& seen) {
+    const std::list<int> list(keys.begin(), keys.end());
+    const batch_outcome outcome = seen.insert(list.begin(), list.end());
+    EXPECT_EQ(outcome.taken, 300U);
+    EXPECT_EQ(outcome.inserted, expected.keys().keys);
+  });
+  std::vector<std::uint64_t> mask(mask_words(keys.size()));
+  expected.may_contain_batch(keys, mask);
+  for (std::size_t i = 0; i < keys.size(); ++i) ASSERT_EQ((mask[i / 64] >> (i % 64)) & 1U, 1U) << i;
+}
+
+TYPED_TEST(KeyedFilter, ABatchInsertSetsTheBitsOfTheKeysThatWereNew) {
+  auto one = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  auto many = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  std::vector<std::string> keys;
+  for (int i = 0; i < 700; ++i) keys.push_back(std::to_string(i % 500));
+  std::vector<std::uint64_t> fresh(mask_words(keys.size()), ~std::uint64_t{0});
+  const batch_outcome outcome = many->insert_batch(keys, fresh);
+  EXPECT_EQ(outcome.taken, keys.size());
+  std::uint64_t inserted = 0;
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const bool is_new = one->insert(keys[i]) == insert_result::inserted;
+    inserted += is_new ? 1U : 0U;
+    ASSERT_EQ((fresh[i / 64] >> (i % 64)) & 1U, is_new ? 1U : 0U) << i;
+  }
+  EXPECT_EQ(outcome.inserted, inserted);
+  EXPECT_TRUE(*one == *many);
+}
+
+TYPED_TEST(KeyedFilter, AddIsInsertWithoutItsAnswer) {
+  auto added = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  auto inserted = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(added->add(i));
+    inserted->insert(i);
+  }
+  EXPECT_TRUE(*added == *inserted);
+  if constexpr (bounded_kind<TypeParam> && !TypeParam::info.grows && !losing<TypeParam>) {
+    int key = 1000;
+    while (added->add(key)) {
+      ASSERT_TRUE(added->may_contain(key));
+      ASSERT_LT(++key, 100'000) << "it is never full";
+    }
+    EXPECT_EQ(added->insert(key), insert_result::full);
+  }
+}
+
+TYPED_TEST(KeyedFilter, ReportsWhatItHoldsAndIsEmptyAfterClear) {
+  auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  const auto empty = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
+  const auto seeded = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01}, xxh3{.seed = 1});
+  EXPECT_TRUE(*seen == *empty);
+  EXPECT_FALSE(*seeded == *empty) << "another seed";
+  for (int i = 0; i < 500; ++i) seen->insert(i);
+  EXPECT_FALSE(*seen == *empty);
+  EXPECT_NEAR(static_cast<double>(seen->keys().keys), 500.0, 10.0);
+  EXPECT_NEAR(seen->estimated_keys(), 500.0, 25.0);
+  EXPECT_GT(seen->fpr_now(), 0.0);
+  EXPECT_GT(seen->fill(), 0.0);
+  EXPECT_GT(seen->memory_bytes(), 0U);
+  EXPECT_EQ(seen->target_fpr(), seen->kind().target_fpr());
+  EXPECT_EQ(seen->capacity_keys(), seen->kind().capacity_keys());
+  seen->clear();
+  EXPECT_EQ(seen->keys().keys, 0U);
+  EXPECT_FALSE(seen->may_contain(1));
+}
+
+TEST(KeyedBlocked, IntersectsFiltersOfOneHash) {
+  auto a = filter<blocked>::make({.keys = 1000, .fpr = 0.001});
+  auto b = filter<blocked>::make({.keys = 1000, .fpr = 0.001});
+  for (int i = 0; i < 600; ++i) a->insert(i);
+  for (int i = 400; i < 1000; ++i) b->insert(i);
+  ASSERT_TRUE(a->intersect(*b));
+  for (int i = 400; i < 600; ++i) ASSERT_TRUE(a->may_contain(i)) << i;
+  int others = 0;
+  for (int i = 0; i < 400; ++i) others += a->may_contain(i) ? 1 : 0;
+  EXPECT_LT(others, 20);
+  const auto seeded = filter<blocked>::make({.keys = 1000, .fpr = 0.001}, xxh3{.seed = 1});
+  EXPECT_EQ(a->intersect(*seeded).error().code, errc::mismatch);
+}
+
 // Digests are as wide as the filter takes them, in batches that stop as everywhere else.
 TEST(KeyedBoundedFilter, ABatchThatStopsHoldsWhatItTook) {
   std::vector<std::string> keys;
   for (int i = 0; i < 2000; ++i) keys.push_back(std::to_string(i));
   const auto check = [&](auto seen) {
     ASSERT_TRUE(seen);
-    const batch_outcome outcome = seen->insert_until_full(std::span<const std::string>(keys));
+    const batch_outcome outcome = seen->add_until_full(std::span<const std::string>(keys));
     EXPECT_GE(outcome.taken, 1000U);
     EXPECT_LT(outcome.taken, keys.size());
     for (std::size_t i = 0; i < outcome.taken; ++i) ASSERT_TRUE(seen->may_contain(keys[i])) << i;
@@ -91,11 +200,11 @@ TEST(KeyedBoundedFilter, KeysAfterTheOneThatDoesNotFitAreNotHashed) {
   constexpr std::uint64_t group = 512;
   const auto check = [&](auto seen, auto again) {
     counting_hash::calls = 0;
-    const batch_outcome outcome = seen->insert_until_full(std::span<const std::string>(keys));
+    const batch_outcome outcome = seen->add_until_full(std::span<const std::string>(keys));
     EXPECT_GE(outcome.taken, 1000U);
     EXPECT_GT(counting_hash::calls, outcome.taken);
     EXPECT_LE(counting_hash::calls, outcome.taken + group);
-    EXPECT_EQ(again->insert_batch(std::span<const std::string>(keys)), outcome.inserted);
+    EXPECT_EQ(again->add_batch(std::span<const std::string>(keys)), outcome.inserted);
     EXPECT_TRUE(seen->kind() == again->kind());
   };
   const filter_params fixed{.keys = 1000, .fpr = 0.01, .mode = "fixed"};
@@ -108,7 +217,7 @@ TYPED_TEST(KeyedFilter, SelectionsAgreeWithMasks) {
   auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
   std::vector<int> keys(1500);
   for (int i = 0; i < 1500; ++i) keys[static_cast<std::size_t>(i)] = i;
-  seen->insert_batch(std::span<const int>(keys).subspan(300, 700));
+  seen->add_batch(std::span<const int>(keys).subspan(300, 700));
   std::vector<std::uint32_t> expected;
   for (std::uint32_t i = 0; i < 1500; ++i) {
     if (seen->may_contain(keys[i])) expected.push_back(i);

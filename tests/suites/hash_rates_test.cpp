@@ -41,7 +41,7 @@ std::uint64_t digest_of_shape(const hasher& hash, int shape, std::uint64_t i) {
   return hash.digest(text, static_cast<std::size_t>(size));
 }
 
-bool has_plain_bits(const kind_case& kind) { return kind.folds && kind.info->cell_bits == 1 && !kind.loses; }
+bool has_plain_bits(const kind_case& kind) { return kind.folds && kind.cell_bits == 1 && !kind.may_lose; }
 
 TEST_P(HashRates, KeepThePromiseOnSequentialPrefixedAndShortKeys) {
   // A 32-bit hash is refused beyond what it can serve: 2^15 keys at 1/128.

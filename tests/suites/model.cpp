@@ -6,21 +6,20 @@
 #include <cstdlib>
 #include <filesystem>
 #include <ostream>
-#include <sstream>
 
 namespace bloomery::test {
 
 namespace {
 
-// The names in "window[:BITS] slots4[:BITS]", each also with a number where one may follow; or one empty name.
-std::vector<std::string> names_in(std::string_view list, random_numbers& random) {
+// The choices of an option, each also with a number where one may follow; and an empty name, for the default.
+std::vector<std::string> names_of(const kind_case& kind, std::string_view option, random_numbers& random) {
   std::vector<std::string> names = {""};
-  std::istringstream words{std::string(list)};
-  for (std::string word; words >> word;) {
-    const std::size_t bracket = word.find('[');
-    names.push_back(word.substr(0, bracket));
-    if (bracket == std::string::npos) continue;
-    const std::string colon = word[bracket + 1] == ':' ? ":" : "";
+  const option_info* found = find_option(kind.entry->options, option);
+  if (found == nullptr) return names;
+  for (const option_choice& choice : found->choices) {
+    names.emplace_back(choice.name);
+    if (choice.suffix.empty()) continue;
+    const std::string colon = choice.suffix[1] == ':' ? ":" : "";
     names.push_back(names.back() + colon + std::to_string(2 + random.below(16)));
   }
   return names;
@@ -35,23 +34,24 @@ std::ostream& operator<<(std::ostream& out, const filter_choice& choice) {
   return choice.wide ? out << " wide" : out;
 }
 
-filter_choice choose(const kind_info& kind, random_numbers& random) {
+filter_choice choose(const kind_case& kind, random_numbers& random) {
   static const std::vector<std::uint64_t> sizes = {1, 2, 3, 7, 16, 63, 64, 65, 100, 257, 1000, 3000};
   static const std::vector<double> rates = {0.3, 0.1, 0.05, 0.02, 0.01, 0.003, 0.001, 1e-4, 1e-6};
   filter_choice choice{.keys = random.one_of(sizes),
                        .fpr = random.one_of(rates),
-                       .layout = random.one_of(names_in(kind.layouts, random)),
-                       .mode = random.one_of(names_in(kind.modes, random)),
+                       .layout = random.one_of(names_of(kind, "layout", random)),
+                       .mode = random.one_of(names_of(kind, "mode", random)),
                        .growth = {},
                        .wide = kind.takes_digest128 && random.once_in(4)};
   // A filter for one key that does not grow faster has as many sub-filters as keys: right, and slow.
-  if (kind.growth_factor && random.once_in(2)) choice.growth = (choice.keys < 64 ? 2 : 1) + random.below(3);
+  if (find_option(kind.entry->options, "growth") != nullptr && random.once_in(2))
+    choice.growth = (choice.keys < 64 ? 2 : 1) + random.below(3);
   return choice;
 }
 any_filter make_some(const kind_case& kind, random_numbers& random, filter_choice& choice) {
   enable_everything();
   for (int tries = 0; tries < 1000; ++tries) {
-    choice = choose(*kind.info, random);
+    choice = choose(kind, random);
     auto made = any_filter::make(kind.info->name, choice.params(), hash_of(kind));
     if (made) return std::move(*made);
   }

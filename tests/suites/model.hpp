@@ -26,7 +26,7 @@ struct filter_choice {
 };
 std::ostream& operator<<(std::ostream& out, const filter_choice& choice);
 
-filter_choice choose(const kind_info& kind, random_numbers& random);
+filter_choice choose(const kind_case& kind, random_numbers& random);
 // An empty filter of some choice that the kind takes.
 any_filter make_some(const kind_case& kind, random_numbers& random, filter_choice& choice);
 

@@ -67,7 +67,7 @@ class model_run {
     // Digests that begin alike crowd into a few pages, buckets or blocks.
     crowded_ = !kind.info->integer_keys && random_.once_in(4);
     is_multiset_ = counts_copies();
-    can_erase_ = kind.erases && filter_.digest_bits() == 64 && filter_.erase(key_list{}).has_value();
+    can_erase_ = kind.erases && filter_.digest_bits() == 64 && filter_.erase(as_prehashed(key_list{})).has_value();
     trace_ << kind.info->name << " seed " << seed << ": " << choice_ << (crowded_ ? " crowded" : "") << '\n';
   }
 
@@ -90,7 +90,7 @@ class model_run {
     auto copy = filter_.clone();
     const key_list twice = {7, 7};
     key_list counts(2);
-    return !copy->insert(twice) || (copy->count(twice, counts) && counts[0] == 2);
+    return !copy->add(as_prehashed(twice)) || (copy->count(as_prehashed(twice), counts) && counts[0] == 2);
   }
   void step();
   void insert(any_filter& into, key_model& model, const key_list& keys);
@@ -190,15 +190,15 @@ void model_run::erase(std::size_t most) {
   while (keys.size() > most) keys.pop_back();
   if (random_.once_in(2)) std::reverse(keys.begin(), keys.end());
   trace_ << "erase " << keys.size() << '\n';
-  if (kind_.info->may_lose) {
+  if (kind_.may_lose) {
     for (const std::uint64_t key : keys) {
       const bool found = find_keys(filter_, {&key, 1})[0];
-      EXPECT_EQ(*filter_.erase(key), found);
+      EXPECT_EQ(*filter_.erase(prehashed{key}), found);
       model_.erase(key);
     }
     return;
   }
-  const auto erased = filter_.erase(keys);
+  const auto erased = filter_.erase(as_prehashed(keys));
   ASSERT_TRUE(erased) << describe(erased.error()).c_str();
   EXPECT_EQ(*erased, keys.size());
   for (const std::uint64_t key : keys) model_.erase(key);
@@ -210,7 +210,7 @@ void model_run::erase_absent() {
   const auto before = saved_bytes(filter_);
   for (const std::uint64_t key : fresh_keys(20)) {
     if (find_keys(filter_, {&key, 1})[0]) continue;
-    EXPECT_FALSE(*filter_.erase(key));
+    EXPECT_FALSE(*filter_.erase(prehashed{key}));
   }
   EXPECT_EQ(saved_bytes(filter_), before);
 }
@@ -219,7 +219,7 @@ void model_run::count() {
   if (!kind_.counts || filter_.digest_bits() != 64) return;
   const key_list keys = some_keys(200);
   key_list counts(keys.size());
-  ASSERT_TRUE(filter_.count(keys, counts));
+  ASSERT_TRUE(filter_.count(as_prehashed(keys), counts));
   for (std::size_t i = 0; i < keys.size(); ++i) {
     EXPECT_GE(counts[i], is_multiset_ ? std::min(model_.count(keys[i]), kind_.most_count) : 1);
   }
@@ -327,7 +327,7 @@ BLOOMERY_FOR_KINDS(NightlyModel, kinds_where(&kind_case::is_dynamic));
 void build_and_reload(const kind_case& kind, std::uint64_t seed) {
   enable_everything();
   random_numbers random(seed);
-  const filter_choice choice = choose(*kind.info, random);
+  const filter_choice choice = choose(kind, random);
   digest_source source(seed);
   const key_list keys = source.take(random.once_in(8) ? random.below(3) : random.below(2 * choice.keys + 1));
   key_list digests = keys;
@@ -335,8 +335,9 @@ void build_and_reload(const kind_case& kind, std::uint64_t seed) {
   const key_list excluded = source.take(kind.excludes ? random.below(300) : 0);
   key_list absent = excluded;
   const hash_spec hash = hasher::of(xxh3{}).spec();
-  const auto built = kind.excludes ? any_filter::build(kind.info->name, choice.params(), hash, digests, absent, 1)
-                                   : any_filter::build(kind.info->name, choice.params(), hash, digests, 1);
+  const auto built = kind.excludes
+                         ? any_filter::build_digests(kind.info->name, choice.params(), hash, digests, absent, 1)
+                         : any_filter::build_digests(kind.info->name, choice.params(), hash, digests, 1);
   if (!built) {
     // Some layouts do not have the FPR that was drawn.
     EXPECT_NE(built.error().code, errc::out_of_memory);

@@ -68,7 +68,7 @@ TYPED_TEST(SingleKeys, BatchesGiveTheBitsAndAnswersOfSingleCalls) {
       ASSERT_TRUE(one_by_one.may_contain(digest));
       inserted += was_there ? 0U : 1U;
     }
-    EXPECT_EQ(batched.insert_batch(digests), inserted);
+    EXPECT_EQ(batched.add_batch(digests), inserted);
     EXPECT_TRUE(one_by_one == batched);
     EXPECT_EQ(batched.keys().keys, inserted);
     auto queries = source.take(count);
@@ -84,7 +84,7 @@ TYPED_TEST(SingleKeysOfBounded, BothStopAtTheSameKeyOfAFullFilter) {
   const auto digests = source.take(5000);
   std::size_t taken = 0;
   while (taken < digests.size() && one_by_one.insert(digests[taken]) != insert_result::full) ++taken;
-  EXPECT_EQ(batched.insert_until_full(digests).taken, taken);
+  EXPECT_EQ(batched.add_until_full(digests).taken, taken);
   EXPECT_TRUE(one_by_one == batched);
 }
 
@@ -92,7 +92,7 @@ TYPED_TEST(SingleKeys, MovingKeepsTheContent) {
   auto filter = make_filter<TypeParam>(1000);
   digest_source digests(5);
   const auto keys = digests.take(500);
-  filter.insert_batch(keys);
+  filter.add_batch(keys);
   auto copy = filter.clone();
   TypeParam moved = std::move(filter);
   EXPECT_TRUE(moved == *copy);
@@ -129,9 +129,9 @@ TYPED_TEST(SingleErases, BatchesEraseAsOneByOne) {
   for (const std::size_t count : {0U, 1U, 11U, 12U, 13U, 1000U}) {
     auto filter = make_filter<TypeParam>(2000);
     digest_source digests(13);
-    filter.insert_batch(digests.take(500));
+    filter.add_batch(digests.take(500));
     const auto gone = digests.take(count);
-    filter.insert_batch(gone);
+    filter.add_batch(gone);
     auto one_by_one = filter.clone();
     std::uint64_t erased = 0;
     for (const std::uint64_t digest : gone) erased += one_by_one->erase(digest) ? 1U : 0U;
@@ -151,8 +151,8 @@ TYPED_TEST(SingleCounts, BatchesCountAsOneByOne) {
     auto filter = make_filter<TypeParam>(2000);
     digest_source digests(14);
     auto keys = digests.take(count);
-    filter.insert_batch(keys);
-    filter.insert_batch(std::span(keys).first(count / 2));
+    filter.add_batch(keys);
+    filter.add_batch(std::span(keys).first(count / 2));
     const auto absent = digests.take(count);
     keys.insert(keys.end(), absent.begin(), absent.end());
     std::vector<std::uint64_t> counts(keys.size(), 99);
@@ -168,9 +168,9 @@ TYPED_TEST(SingleKeysOfLosing, BatchesAnswerAsSingleCallsAfterRemovals) {
   auto filter = make_filter<TypeParam>(10'000);
   digest_source digests(22);
   auto keys = digests.take(10'000);
-  filter.insert_batch(keys);
+  filter.add_batch(keys);
   erase_batch(filter, std::span<const std::uint64_t>(keys).first(7000));
-  filter.insert_batch(std::span(keys).first(30));
+  filter.add_batch(std::span(keys).first(30));
   const auto more = digests.take(10'001);
   keys.insert(keys.end(), more.begin(), more.end());
   for (const std::size_t count : {std::size_t{1}, std::size_t{64}, std::size_t{1025}, keys.size()}) {
@@ -184,8 +184,8 @@ class ListedKind : public KindTest {};
 BLOOMERY_FOR_KINDS(ListedKind, kind_table());
 
 TEST_P(ListedKind, IsFoundByItsNameAndItsId) {
-  EXPECT_EQ(find_kind(GetParam().info->name), GetParam().info);
-  EXPECT_EQ(find_kind(GetParam().info->id), GetParam().info);
+  EXPECT_EQ(find_kind(GetParam().info->name)->info, GetParam().info);
+  EXPECT_EQ(find_kind(GetParam().info->id)->info, GetParam().info);
   EXPECT_FALSE(GetParam().info->summary.empty());
 }
 

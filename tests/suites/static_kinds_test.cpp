@@ -87,8 +87,8 @@ TEST_P(Static, MemoryThatIsRefusedIsAnErrorAndNothingLeaks) {
     auto copy = digests;
     bool built = false;
     {
-      const auto made = any_filter::build(GetParam().info->name, {.fpr = 0.01, .memory = &memory.hooks},
-                                          hash_of(GetParam()), copy, 1);
+      const auto made = any_filter::build_digests(GetParam().info->name, {.fpr = 0.01, .memory = &memory.hooks},
+                                                  hash_of(GetParam()), copy, 1);
       built = made.has_value();
       if (!built) {
         EXPECT_EQ(made.error().code, errc::out_of_memory);
@@ -107,9 +107,9 @@ TEST_P(Static, RefusesToBeMadeEmptyAndToBeChanged) {
   const auto digests = source.take(1000);
   auto filter = build_filter(GetParam(), digests, 0.01, 0);
   EXPECT_EQ(filter.info().id, GetParam().info->id);
-  EXPECT_EQ(filter.insert(digests).error().code, errc::unsupported);
+  EXPECT_EQ(filter.add(as_prehashed(digests)).error().code, errc::unsupported);
   EXPECT_EQ(filter.clear().error().code, errc::unsupported);
-  EXPECT_EQ(filter.erase(digests[0]).error().code, errc::unsupported);
+  EXPECT_EQ(filter.erase(prehashed{digests[0]}).error().code, errc::unsupported);
   const auto made = any_filter::make(GetParam().info->name, {.keys = 10, .fpr = 0.01}, hash_of(GetParam()));
   ASSERT_FALSE(made);
   EXPECT_EQ(made.error().code, errc::unsupported);
@@ -133,7 +133,7 @@ TEST_P(Static, RoundTripsThroughEveryEncodingOfTheFile) {
         EXPECT_EQ(saved_bytes(*again), saved_bytes(filter));
         EXPECT_EQ(count_missing(*again, digests), 0U);
       }
-      EXPECT_EQ(any_filter::open(path.c_str())->is_mapped(), codec == codec_none && !text && GetParam().is_mappable);
+      EXPECT_EQ(any_filter::open(path.c_str())->is_mapped(), codec == codec_none && !text && GetParam().maps);
     }
   }
 }
@@ -153,7 +153,7 @@ TEST_P(Built, IsTheFilterMadeForItsKeysAndFilledWithThem) {
 
 TEST(AnyFilterBuild, RefusesAKindThatDoesNotExist) {
   key_list digests{1, 2, 3};
-  EXPECT_EQ(any_filter::build("blum", {.fpr = 0.01}, hasher::of(xxh3{}).spec(), digests).error().code,
+  EXPECT_EQ(any_filter::build_digests("blum", {.fpr = 0.01}, hasher::of(xxh3{}).spec(), digests).error().code,
             errc::unknown_kind);
 }
 

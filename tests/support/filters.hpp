@@ -39,6 +39,7 @@ std::uint64_t erase_all(any_filter& filter, std::span<const std::uint64_t> diges
 std::vector<std::uint64_t> count_all(const any_filter& filter, std::span<const std::uint64_t> digests);
 // 64-bit keys as digests of the width that the filter takes.
 std::vector<digest128> widened(std::span<const std::uint64_t> keys);
+result<explanation> explain_key(const any_filter& filter, std::uint64_t key);
 result<std::uint64_t> insert_keys(any_filter& filter, std::span<const std::uint64_t> keys);
 std::vector<bool> find_keys(const any_filter& filter, std::span<const std::uint64_t> keys);
 // How many may be there.
@@ -51,6 +52,8 @@ inline std::uint64_t count_missing(const any_filter& filter, std::span<const std
 std::uint64_t most_lost(const any_filter& filter, std::uint64_t keys);
 
 filter_stats stats_of(const any_filter& filter);
+// "bits=1024", ...
+std::vector<std::string> values_of(const fact_list& facts);
 bool same_shape(const stored_shape& a, const stored_shape& b);
 any_filter copy_of(const any_filter& filter);
 bytes saved_bytes(const any_filter& filter, const save_options& options = {});

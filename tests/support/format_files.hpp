@@ -42,36 +42,15 @@ inline std::vector<std::string_view> views_of(const std::vector<std::string>& ke
   return {keys.begin(), keys.end()};
 }
 
-// Calls f with the digests of the keys, as wide as the filter takes them.
-template <class F>
-auto with_keys(const any_filter& filter, const std::vector<std::string>& keys, F&& f) {
-  const auto hash = hasher::make(filter.hash());
-  EXPECT_TRUE(hash);
-  const auto views = views_of(keys);
-  if (filter.digest_bits() == 256) {
-    std::vector<digest256> digests(keys.size());
-    hash->digests256(views, digests);
-    return f(std::span<const digest256>(digests));
-  }
-  if (filter.digest_bits() == 128) {
-    std::vector<digest128> digests(keys.size());
-    hash->digests128(views, digests);
-    return f(std::span<const digest128>(digests));
-  }
-  std::vector<std::uint64_t> digests(keys.size());
-  hash->digests(views, digests);
-  return f(std::span<const std::uint64_t>(digests));
-}
-
 inline std::uint64_t insert(any_filter& filter, const std::vector<std::string>& keys) {
-  const auto inserted = with_keys(filter, keys, [&](auto digests) { return filter.insert(digests); });
+  const auto inserted = filter.add(views_of(keys));
   EXPECT_TRUE(inserted) << describe(inserted.error()).view();
   return inserted.value_or(0);
 }
 
 inline std::vector<bool> query(const any_filter& filter, const std::vector<std::string>& keys) {
   std::vector<std::uint64_t> mask(mask_words(keys.size()) + 1);
-  const auto done = with_keys(filter, keys, [&](auto digests) { return filter.may_contain(digests, mask); });
+  const auto done = filter.may_contain(views_of(keys), mask);
   EXPECT_TRUE(done) << describe(done.error()).view();
   std::vector<bool> answers(keys.size());
   for (std::size_t i = 0; i < keys.size(); ++i) answers[i] = (mask[i / 64] >> (i % 64) & 1U) != 0;
@@ -83,10 +62,14 @@ inline bool survives(std::string_view text, std::string_view format) {
   auto opened = open_text(text, {.from = format, .in_memory = true});
   if (!opened) return false;
   const std::vector<std::string> keys = {"", "a", "some key", std::string(100, 'x')};
-  static_cast<void>(query(opened->filter, keys));
+  const std::vector<bool> answers = query(opened->filter, keys);
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    const auto why = opened->filter.explain(keys[i]);
+    EXPECT_TRUE(why && why->may_contain() == answers[i]);
+  }
   static_cast<void>(opened->filter.stats());
-  static_cast<void>(opened->filter.describe());
-  const auto inserted = with_keys(opened->filter, keys, [&](auto digests) { return opened->filter.insert(digests); });
+  static_cast<void>(opened->filter.facts());
+  const auto inserted = opened->filter.add(views_of(keys));
   if (inserted) {
     for (const bool present : query(opened->filter, keys)) EXPECT_TRUE(present);
   } else {

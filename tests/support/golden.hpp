@@ -30,12 +30,12 @@ inline std::vector<std::string> lines_of(const std::string& text) {
 
 // "-" is the empty string.
 inline std::string from_hex(std::string_view text) {
-  std::string bytes;
-  if (text == "-") return bytes;
+  std::string out;
+  if (text == "-") return out;
   for (std::size_t i = 0; i + 1 < text.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16)));
+    out.push_back(static_cast<char>(std::stoi(std::string(text.substr(i, 2)), nullptr, 16)));
   }
-  return bytes;
+  return out;
 }
 
 // The fields of the lines of a .tsv, without those that begin with '#'.

@@ -10,7 +10,7 @@
 
 #include <gtest/gtest.h>
 
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/table.hpp>
 #include <cstdint>
 #include <functional>
 #include <iosfwd>
@@ -23,23 +23,15 @@ class any_filter;
 
 namespace bloomery::test {
 
-struct kind_case {
+// Its capabilities, and what only tests need to know.
+struct kind_case : kind_capabilities {
   const kind_info* info = nullptr;
-  bool is_static = false;
-  bool excludes = false;
-  bool erases = false;
-  bool counts = false;
-  bool merges = false;
-  bool intersects = false;
-  bool folds = false;
-  bool is_bounded = false;          // an insert may report full
-  bool is_mappable = false;         // its bytes can be queried in place
-  bool is_contiguous = false;       // its bytes are one piece in memory, too
-  bool unpacks_with_hooks = false;  // loading takes more from the memory hooks than the payload
-  bool loses = false;
-  bool expires = false;
+  const kind_entry* entry = nullptr;
+  bool is_contiguous = false;                    // its bytes are one piece in memory, too
+  bool unpacks_with_hooks = false;               // loading takes more from the memory hooks than the payload
+  unsigned cell_bits = 1;                        // of its stored words
   std::uint64_t most_count = ~std::uint64_t{0};  // a count ends here
-  // The chunks of its file that a look-up touches; only where it is mappable.
+  // The chunks of its file that a look-up touches; only where it maps.
   std::vector<std::uint64_t> (*touched_chunks)(const any_filter& filter, std::uint64_t digest) = nullptr;
 
   [[nodiscard]] bool is_dynamic() const noexcept { return !is_static; }
@@ -50,7 +42,7 @@ struct kind_case {
   // Whose bytes depend on nothing but what was inserted: not those that grow by splitting, whose keys move each other, or that
   // forget what is old.
   [[nodiscard]] bool ignores_order() const noexcept {
-    return !is_static && (info->exact || loses || (!info->grows && !is_bounded && !expires));
+    return !is_static && (info->exact || may_lose || (!info->grows && !bounded && !expires));
   }
 };
 

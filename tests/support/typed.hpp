@@ -84,7 +84,7 @@ K sample(std::uint64_t keys, const memory_hooks* memory = nullptr) {
   K filter = make_filter<K>(keys, 0.01, memory);
   key_list digests(keys);
   for (std::uint64_t i = 0; i < keys; ++i) digests[i] = K::info.integer_keys ? 7 * i : sample_digest(i);
-  filter.insert_batch(digests);
+  filter.add_batch(digests);
   return filter;
 }
 

@@ -11,34 +11,18 @@ namespace bloomery::test {
 template <class Trait>
 using kinds_with = types_where<Trait, kind_list>;
 
-struct is_dynamic {
+template <bool kind_capabilities::*Can>
+struct can {
   template <class K>
-  static constexpr bool of = dynamic_kind<K>;
+  static constexpr bool of = capabilities_of<K>().*Can;
 };
-struct is_static {
-  template <class K>
-  static constexpr bool of = static_kind<K>;
-};
-struct erases {
-  template <class K>
-  static constexpr bool of = erasable<K>;
-};
-struct counts {
-  template <class K>
-  static constexpr bool of = countable<K>;
-};
-struct loses {
-  template <class K>
-  static constexpr bool of = losing<K>;
-};
-struct is_bounded {
-  template <class K>
-  static constexpr bool of = bounded_kind<K>;
-};
-struct has_concurrent_writers {
-  template <class K>
-  static constexpr bool of = concurrent_kind<K>;
-};
+using is_dynamic = can<&kind_capabilities::inserts>;
+using is_static = can<&kind_capabilities::is_static>;
+using erases = can<&kind_capabilities::erases>;
+using counts = can<&kind_capabilities::counts>;
+using loses = can<&kind_capabilities::may_lose>;
+using is_bounded = can<&kind_capabilities::bounded>;
+using has_concurrent_writers = can<&kind_capabilities::concurrent>;
 struct has_concurrent_writers_of_any_key {
   template <class K>
   static constexpr bool of = concurrent_kind<K> && !K::info.integer_keys;
@@ -84,13 +68,13 @@ struct keyed_mergeable_kinds : keyed_kinds {
   template <class K>
   static constexpr bool of = keyed_kinds::of<K>&& mergeable<K>;
 };
-// Kinds of a fixed size whose keys lie in one place each, by whether they can be full.
+// Kinds of a fixed size, by whether they can be full, store copies, and take digests of 128 bits.
 struct fixed_size_kinds {
   template <class K>
-  static constexpr bool of = keyed_kinds::of<K> && !K::info.grows && !K::info.expires && !K::info.may_lose &&
-                             (partitioned_kind<K> || bounded_kind<K>);
+  static constexpr bool of = keyed_kinds::of<K> && !K::info.grows && !expiring<K> && !losing<K>;
   template <class K>
-  static constexpr bool number = bounded_kind<K>;
+  static constexpr unsigned number = (bounded_kind<K> ? 1U : 0U) | (erasable<K> ? 2U : 0U) |
+                                     (digest128_kind<K> ? 4U : 0U);
 };
 
 }  // namespace bloomery::test

@@ -23,7 +23,7 @@ TEST(AdaptiveChecks, ComeEveryTenThousandAdds) {
   EXPECT_EQ(one_by_one.stats().checks, 1U);
   for (std::uint64_t key = 0; key < 25'000; ++key) one_by_one.insert(key);
   EXPECT_EQ(one_by_one.stats().checks, 3U);
-  at_once.insert_batch(all_of(numbers_from(0, 35'000)));
+  at_once.add_batch(all_of(numbers_from(0, 35'000)));
   EXPECT_EQ(at_once.stats().checks, 3U);
   EXPECT_EQ(at_once.stats().adds, 35'000U);
   // As long as it holds fewer keys than it was made for, its fill need not be read.
@@ -66,9 +66,9 @@ TEST(AdaptiveChecks, ReportWhatTheyDid) {
   table_source table;
   table.keys = numbers_from(0, 1500);
   filter.set_source(table);
-  filter.insert_batch(all_of(numbers_from(0, 1000)));
+  filter.add_batch(all_of(numbers_from(0, 1000)));
   EXPECT_EQ(filter.check(), adaptation::none);
-  filter.insert_batch(all_of(table.keys));
+  filter.add_batch(all_of(table.keys));
   EXPECT_GT(filter.fpr_now(), 0.02);
   EXPECT_EQ(filter.check(), adaptation::rebuilt);
   EXPECT_LE(filter.fpr_now(), 0.01);
@@ -83,7 +83,7 @@ TEST(AdaptiveChecks, AHighRateOfReportsRebuildsToo) {
   auto filter = made_for<blocked>(count, 0.05, {.check_every = 0});
   table_source table;
   table.keys = numbers_from(0, count);
-  filter.insert_batch(all_of(table.keys));
+  filter.add_batch(all_of(table.keys));
   const auto attack = [&] {
     for (const std::uint64_t key : false_positives_of(filter, 500)) {
       EXPECT_FALSE(filter.may_contain_confirmed(key, [](std::uint64_t) { return false; }));
@@ -110,7 +110,7 @@ TEST(AdaptiveChecks, AHighRateOfReportsRebuildsToo) {
   // As many false positives as promised are no reason.
   auto honest = made_for<blocked>(count, 0.05, {.check_every = 0});
   honest.set_source(table);
-  honest.insert_batch(all_of(table.keys));
+  honest.add_batch(all_of(table.keys));
   for (std::uint64_t key = count; key < 10 * count; ++key) {
     EXPECT_FALSE(honest.may_contain_confirmed(key, [](std::uint64_t) { return false; }));
   }

@@ -24,7 +24,7 @@ TYPED_TEST(Adaptive, AfterAHundredThousandReportsThoseKeysAnswerNoAndNoKeyIsLost
   constexpr std::uint64_t reports = 100'000;
   auto filter = made_for<TypeParam>(count, 0.1);
   const numbers inserted = numbers_from(0, count);
-  filter.insert_batch(all_of(inserted));
+  filter.add_batch(all_of(inserted));
   const numbers reported = false_positives_of(filter, reports);
   const std::uint64_t before = filter.memory_bytes();
   for (const std::uint64_t key : reported) {
@@ -81,7 +81,7 @@ TYPED_TEST(Adaptive, AConfirmedAnswerIsTheTruthAndIsLookedUpOnceAKey) {
 
 TYPED_TEST(Adaptive, TheOldestReportsMakeSpaceForNewOnes) {
   auto filter = made_for<TypeParam>(20'000, 0.1, {.report_bytes = std::uint64_t{64} << 10U});
-  filter.insert_batch(all_of(numbers_from(0, 20'000)));
+  filter.add_batch(all_of(numbers_from(0, 20'000)));
   const std::uint64_t before = filter.memory_bytes();
   const numbers reported = false_positives_of(filter, 5000);
   for (const std::uint64_t key : reported) ASSERT_TRUE(filter.report_false_positive(key));
@@ -130,9 +130,9 @@ TYPED_TEST(Adaptive, ABatchThatItsSourceKnowsNothingOfIsKept) {
   table_source table;
   table.keys = numbers_from(0, 1000);
   filter.set_source(table);
-  filter.insert_batch(all_of(table.keys));
+  filter.add_batch(all_of(table.keys));
   const numbers batch = numbers_from(1000, count);
-  const guarded_outcome outcome = filter.insert_batch(all_of(batch));
+  const guarded_outcome outcome = filter.add_batch(all_of(batch));
   EXPECT_EQ(outcome.refused, 0U);
   EXPECT_GE(filter.stats().rebuilds, 3U);
   EXPECT_EQ(count_found(filter, batch), count);
@@ -149,7 +149,7 @@ TYPED_TEST(Adaptive, GrowsWithoutASourceAndStaysBelowTwiceTheTarget) {
       one_by_one.insert(key);
       ASSERT_TRUE(one_by_one.may_contain(key));
     }
-    EXPECT_EQ(at_once.insert_batch(all_of(numbers_from(0, count))).refused, 0U);
+    EXPECT_EQ(at_once.add_batch(all_of(numbers_from(0, count))).refused, 0U);
     for (const auto* filter : {&one_by_one, &at_once}) {
       EXPECT_EQ(count_found(*filter, numbers_from(0, count)), count);
       EXPECT_EQ(filter->sub_filters(), 6U);  // 1000, then 1.5 times all before: 2.5^n
@@ -222,7 +222,7 @@ TYPED_TEST(Adaptive, ARebuildForgetsWhatItsSourceLostAndFindsWhatWasReportedWron
   table_source table;
   table.keys = numbers_from(0, 10'000);
   filter.set_source(table);
-  filter.insert_batch(all_of(table.keys));
+  filter.add_batch(all_of(table.keys));
   ASSERT_TRUE(filter.report_false_positive(table.keys[9000]));  // a lie, which the caller answers for
   EXPECT_FALSE(filter.may_contain(table.keys[9000]));
   table.keys.erase(table.keys.begin(), table.keys.begin() + 5000);
@@ -254,15 +254,19 @@ TYPED_TEST(Adaptive, MemoryThatIsRefusedIsAnErrorAndNoKeyIsLost) {
           EXPECT_TRUE(reported || reported.error().code == errc::out_of_memory);
           EXPECT_EQ(filter->may_contain("nobody"), false);
           numbers& inside = table.keys;
-          for (std::uint64_t key = 0; key < 6000; ++key) {
+          std::uint64_t keys = 6000;
+          for (std::uint64_t key = 0; key < keys; ++key) {
+            const bool failed_before = filter->last_error().has_value();
             if (filter->insert(key) != insert_result::full) inside.push_back(key);
             EXPECT_TRUE(!filter->last_error() || filter->last_error()->code == errc::out_of_memory);
             ASSERT_TRUE(filter->may_contain(inside.back()));
+            // It tries again after an eighth of its capacity, which may be beyond the last key.
+            if (filter->last_error() && !failed_before) keys = std::max(keys, key + filter->capacity_keys() / 8 + 65);
           }
           EXPECT_EQ(count_found(*filter, inside), inside.size());
           EXPECT_FALSE(filter->last_error()) << "it recovers";
           EXPECT_LE(filter->stats().failures, 1U);
-          EXPECT_TRUE(inside.size() == 6000 || bounded_kind<TypeParam>);
+          EXPECT_TRUE(inside.size() == keys || bounded_kind<TypeParam>);
         }
       }
       EXPECT_EQ(memory.live, 0U);
@@ -303,7 +307,7 @@ TEST(AdaptiveWide, SubFiltersMayTakeDigestsOfOtherWidths) {
   auto filter = made_for<bloom>(64, rate);
   ASSERT_EQ(filter.sub_filter(0).digest_bits(), 64U);
   const numbers keys = numbers_from(0, 20'000);
-  filter.insert_batch(all_of(numbers_from(0, 10'000)));
+  filter.add_batch(all_of(numbers_from(0, 10'000)));
   for (std::uint64_t key = 10'000; key < 20'000; ++key) filter.insert(key);
   ASSERT_EQ(filter.sub_filter(filter.sub_filters() - 1).digest_bits(), 128U);
   EXPECT_EQ(count_found(filter, keys), 20'000U);
@@ -321,14 +325,14 @@ TEST(AdaptiveFile, OneSubFilterIsSavedAndAdaptedAgain) {
   const folder box;
   const std::string path = box / "filter";
   auto filter = made_for<blocked>(1000);
-  filter.insert_batch(all_of(numbers_from(0, 1000)));
+  filter.add_batch(all_of(numbers_from(0, 1000)));
   ASSERT_TRUE(filter.save(path.c_str()));
   auto stored = bloomery::filter<blocked>::load(path.c_str());
   ASSERT_TRUE(stored);
   auto again = adaptive<blocked>::over(std::move(*stored));
   ASSERT_TRUE(again);
   EXPECT_EQ(again->target_fpr(), again->sub_filter(0).target_fpr());
-  again->insert_batch(all_of(numbers_from(1000, 1000)));
+  again->add_batch(all_of(numbers_from(1000, 1000)));
   EXPECT_EQ(again->sub_filters(), 2U);
   EXPECT_EQ(count_found(*again, numbers_from(0, 2000)), 2000U);
   EXPECT_EQ(error_of(again->save(path.c_str())),
@@ -342,7 +346,7 @@ TEST(AdaptiveOver, GrowsInTheLayoutAndModeThatItWasMadeIn) {
     return adaptive<cuckoo>::make({.keys = 1000, .fpr = 0.01, .layout = layout, .mode = mode});
   }();
   ASSERT_TRUE(filter) << error_of(filter);
-  filter->insert_batch(all_of(numbers_from(0, 1500)));
+  filter->add_batch(all_of(numbers_from(0, 1500)));
   ASSERT_EQ(filter->sub_filters(), 2U);
   EXPECT_EQ(filter->sub_filter(1).mode(), cuckoo_mode::set);
   EXPECT_EQ(filter->sub_filter(1).geometry().slots, 4U);
@@ -350,7 +354,7 @@ TEST(AdaptiveOver, GrowsInTheLayoutAndModeThatItWasMadeIn) {
 
 TEST(AdaptiveConcurrent, ManyMayQueryAndEveryAnswerOfTheListIsCounted) {
   auto filter = made_for<cuckoo>(10'000, 0.1);
-  filter.insert_batch(all_of(numbers_from(0, 10'000)));
+  filter.add_batch(all_of(numbers_from(0, 10'000)));
   const numbers reported = false_positives_of(filter, 1000);
   for (const std::uint64_t key : reported) ASSERT_TRUE(filter.report_false_positive(key));
   const auto& shared = filter;

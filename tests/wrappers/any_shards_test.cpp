@@ -55,7 +55,7 @@ std::vector<std::string_view> kind_names() {
 }
 
 hash_spec spec_for(std::string_view kind) {
-  const bool integers = find_kind(kind)->integer_keys;
+  const bool integers = find_kind(kind)->info->integer_keys;
   return {.id = integers ? identity::info.id : xxh3::info.id, .seed = 0};
 }
 
@@ -69,21 +69,24 @@ T must(result<T> made) {
 }
 template <class R>
 std::string error_text_of(const R& outcome) {
-  return outcome ? std::string("no error") : std::string(describe(outcome.error()).view());
+  if (outcome) return "no error";
+  error unnamed = outcome.error();
+  unnamed.path = {};
+  return std::string(describe(unnamed).view());
 }
 
 // Of any kind, filled with these digests.
 any_filter filled_shards(std::string_view kind, std::vector<std::uint64_t> digests, const shard_setup& setup) {
   const filter_params params{.keys = digests.size(), .fpr = 0.01};
-  if (find_kind(kind)->is_static) return must(build_shards(kind, params, spec_for(kind), digests, setup));
+  if (find_kind(kind)->capabilities.is_static) return must(build_shards(kind, params, spec_for(kind), digests, setup));
   any_filter made = must(make_shards(kind, params, spec_for(kind), setup));
-  must(made.insert(digests));
+  must(made.add(as_prehashed(digests)));
   return made;
 }
 
 std::uint64_t present(const any_filter& filter, const std::vector<std::uint64_t>& digests) {
   std::vector<std::uint64_t> mask(mask_words(digests.size()), ~std::uint64_t{0});
-  const auto asked = filter.may_contain(digests, mask);
+  const auto asked = filter.may_contain(as_prehashed(digests), mask);
   EXPECT_TRUE(asked) << error_text_of(asked);
   std::uint64_t hits = 0;
   for (std::size_t i = 0; i < digests.size(); ++i) hits += mask[i / 64] >> (i % 64) & 1U;
@@ -138,7 +141,7 @@ sharded<K> typed(const std::vector<std::uint64_t>& digests, unsigned shards) {
     return must(sharded<K>::build(std::span<const prehashed>(keys), params, shards, {}, 1));
   } else {
     auto made = must(sharded<K>::make(params, shards));
-    EXPECT_EQ(made.insert_batch(std::span<const prehashed>(keys)).refused, 0U);
+    EXPECT_EQ(made.add_batch(std::span<const prehashed>(keys)).refused, 0U);
     return made;
   }
 }
@@ -212,13 +215,35 @@ TEST_F(AnyShards, TakesWideDigestsWhereAllKeysTogetherNeedThem) {
   const auto halves = digests_of(4, 4000);
   std::vector<digest128> digests;
   for (std::size_t i = 0; i < halves.size(); i += 2) digests.push_back({halves[i], halves[i + 1]});
-  EXPECT_EQ(must(filter.insert(digests)), digests.size());
+  EXPECT_EQ(must(filter.add(as_prehashed(digests))), digests.size());
   std::vector<std::uint64_t> mask(mask_words(digests.size()));
-  ASSERT_TRUE(filter.may_contain(digests, mask));
+  ASSERT_TRUE(filter.may_contain(as_prehashed(digests), mask));
   for (std::size_t i = 0; i < digests.size(); ++i) EXPECT_EQ(mask[i / 64] >> (i % 64) & 1U, 1U) << i;
   const auto typed_one = sharded<bloom>::make(params, 16);
   ASSERT_TRUE(typed_one) << error_text_of(typed_one);
   EXPECT_EQ(typed_one->shard(15).digest_bits(), 128U);
+}
+
+TEST_F(AnyShards, AnExplanationNamesTheShardAndAnErrorItsFile) {
+  any_filter filter = must(make_shards("bloom", {.keys = 1000, .fpr = 0.01}, spec_for("bloom"), {.shards = 8}));
+  const auto digests = digests_of(5, 500);
+  must(filter.add(as_prehashed(digests)));
+  ASSERT_TRUE(filter.save(path("set").c_str()));
+  for (const any_filter& each : {must(open_shards(path("set").c_str())), must(load_shards(path("set").c_str()))}) {
+    for (const std::uint64_t digest : digests) {
+      const explanation why = must(each.explain(prehashed{digest}));
+      EXPECT_TRUE(why.may_contain());
+      EXPECT_EQ(why.shards(), 8U);
+      EXPECT_EQ(why.shard(), shard_of(digest, 8));
+    }
+  }
+  std::string bytes = content(file("set", shard_of(digests[0], 8), 8));
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  put(file("set", shard_of(digests[0], 8), 8), bytes);
+  const any_filter damaged = must(open_shards(path("set").c_str()));
+  const auto failed = damaged.explain(prehashed{digests[0]});
+  ASSERT_FALSE(failed);
+  EXPECT_NE(error_text_of(failed).find("shard"), std::string::npos) << error_text_of(failed);
 }
 
 TEST_F(AnyShards, AHashMustTellAllKeysApartNotThoseOfAShard) {
@@ -243,11 +268,11 @@ TEST_F(AnyShards, ErasesAndCountsInTheShardOfTheKey) {
   const auto digests = digests_of(5, 3000);
   any_filter filter = filled_shards("counting", digests, {.shards = 4});
   const std::vector<std::uint64_t> gone(digests.begin(), digests.begin() + 1000);
-  ASSERT_TRUE(filter.insert(std::span(digests).subspan(2000, 500)));
-  EXPECT_EQ(must(filter.erase(gone)), 1000U);
+  ASSERT_TRUE(filter.add(as_prehashed(std::span(digests).subspan(2000, 500))));
+  EXPECT_EQ(must(filter.erase(as_prehashed(gone))), 1000U);
   EXPECT_LT(present(filter, gone), 30U);
   std::vector<std::uint64_t> counts(digests.size());
-  ASSERT_TRUE(filter.count(digests, counts));
+  ASSERT_TRUE(filter.count(as_prehashed(digests), counts));
   for (std::size_t i = 1000; i < digests.size(); ++i) EXPECT_GE(counts[i], i >= 2000 && i < 2500 ? 2U : 1U) << i;
   EXPECT_EQ(present(filter, {digests.begin() + 1000, digests.end()}), 2000U);
 }
@@ -256,7 +281,7 @@ TEST_F(AnyShards, MergesShardByShardWithOneOfAsMany) {
   const auto digests = digests_of(6, 4000);
   const auto half = [&](std::size_t first) {
     any_filter made = must(make_shards("blocked", {.keys = 4000, .fpr = 0.01}, spec_for("blocked"), {.shards = 4}));
-    must(made.insert(std::span(digests).subspan(first, 2000)));
+    must(made.add(as_prehashed(std::span(digests).subspan(first, 2000))));
     return made;
   };
   any_filter one = half(0);
@@ -276,13 +301,13 @@ TEST_F(AnyShards, MergesShardByShardWithOneOfAsMany) {
 
 TEST_F(AnyShards, AMergeThatOneShardRefusesChangesNone) {
   any_filter into = must(make_shards("dleft", {.keys = 4000, .fpr = 0.01}, spec_for("dleft"), {.shards = 4}));
-  must(into.insert(digests_of(7, 2000)));
+  must(into.add(as_prehashed(digests_of(7, 2000))));
   any_filter other = must(into.clone());
   ASSERT_TRUE(other.clear());
-  must(other.insert(digests_of(8, 500)));
+  must(other.add(as_prehashed(digests_of(8, 500))));
   // Keys of the last shard alone, so that nothing but this shard is too full for two.
   for (const std::uint64_t digest : digests_of(9, 3200)) {
-    if (shard_of(digest, 4) == 3) must(other.insert(std::span(&digest, 1)));
+    if (shard_of(digest, 4) == 3) must(other.insert(prehashed{digest}));
   }
   const any_filter before = must(into.clone());
   const auto merged = into.merge(other);
@@ -294,7 +319,7 @@ TEST_F(AnyShards, AMergeThatOneShardRefusesChangesNone) {
 TEST_F(AnyShards, AFullShardIsSaidAndTheOthersTakeTheirKeys) {
   any_filter filter = must(make_shards("cuckoo", {.keys = 1000, .fpr = 0.01}, spec_for("cuckoo"), {.shards = 4}));
   const auto digests = digests_of(10, 20'000);
-  const auto outcome = filter.insert(digests);
+  const auto outcome = filter.add(as_prehashed(digests));
   ASSERT_FALSE(outcome);
   EXPECT_EQ(outcome.error().code, errc::full);
   EXPECT_EQ(outcome.error().number[0], filter.shape().keys);
@@ -308,7 +333,7 @@ TEST_F(AnyShards, FoldsEveryShard) {
   const auto made_for = [&](std::uint64_t bits) {
     any_filter made =
         must(make_shards("blocked", {.keys = 1000, .bits = bits, .hashes = 5}, spec_for("blocked"), {.shards = 4}));
-    must(made.insert(digests));
+    must(made.add(as_prehashed(digests)));
     return made;
   };
   const any_filter large = made_for(4 * 512 * 16);
@@ -339,7 +364,7 @@ TEST_F(AnyShards, WhatDoesNotBelongTogetherIsNamed) {
   EXPECT_EQ(error_text_of(load_shards(path("f").c_str())).substr(0, 37), "shard 01-of-03 is damaged in chunk 0,");
   const any_filter opened = must(open_shards(path("f").c_str()));
   std::vector<std::uint64_t> mask(mask_words(1000));
-  EXPECT_EQ(error_text_of(opened.may_contain(digests_of(1, 1000), mask)).substr(0, 37),
+  EXPECT_EQ(error_text_of(opened.may_contain(as_prehashed(digests_of(1, 1000)), mask)).substr(0, 37),
             "shard 01-of-03 is damaged in chunk 0,");
   EXPECT_EQ(error_text_of(opened.stats()).substr(0, 14), "shard 01-of-03");
   EXPECT_EQ(error_text_of(opened.clone()).substr(0, 14), "shard 01-of-03");

@@ -28,15 +28,14 @@ void expect_the_same_on_any_number_of_threads(const filter_params& size, std::si
   const std::span<const std::string> again = all.first(count / 2);
   auto alone = filter<K>::make(size);
   ASSERT_TRUE(alone);
-  const std::uint64_t new_keys = alone->insert_batch(again) + alone->insert_batch(all);
+  const std::uint64_t new_keys = alone->add_batch(again) + alone->add_batch(all);
   std::vector<std::uint64_t> expected(mask_words(count));
   const auto absent = text_keys(count + 1000);
   alone->may_contain_batch(std::span<const std::string>(absent).first(count), expected);
   for (const unsigned threads : {1U, 2U, 3U, 7U}) {
     auto shared = filter<K>::make(size);
     ASSERT_TRUE(shared);
-    EXPECT_EQ(parallel::insert_batch(*shared, again, threads) + parallel::insert_batch(*shared, all, threads),
-              new_keys);
+    EXPECT_EQ(parallel::add_batch(*shared, again, threads) + parallel::add_batch(*shared, all, threads), new_keys);
     EXPECT_EQ(shared->kind().keys().keys, alone->kind().keys().keys);
     EXPECT_TRUE(shared->kind() == alone->kind()) << threads << " threads";
     std::vector<std::uint64_t> mask(mask_words(count), ~std::uint64_t{0});
@@ -64,10 +63,10 @@ TEST(ConcurrentBatches, OfWritersLoseNothing) {
   auto shared = filter<blocked>::make({.keys = keys.size(), .fpr = 0.01});
   auto alone = filter<blocked>::make({.keys = keys.size(), .fpr = 0.01});
   ASSERT_TRUE(shared && alone);
-  alone->insert_batch(std::span<const std::string>(keys));
+  alone->add_batch(std::span<const std::string>(keys));
   run_on_threads(4, [&](unsigned part) {
     auto writer = shared->concurrent();
-    writer.insert_batch(std::span<const std::string>(keys).subspan(part * 5000, 5000));
+    writer.add_batch(std::span<const std::string>(keys).subspan(part * 5000, 5000));
   });
   EXPECT_TRUE(shared->kind() == alone->kind());
 }

@@ -81,7 +81,7 @@ TYPED_TEST(Sharded, EveryKeyIsFoundHoweverItCame) {
     const auto digests = digests_from(0, keys);
     std::uint64_t inserted = 0;
     for (const prehashed& key : digests) inserted += one_by_one.insert(key) == insert_result::inserted ? 1U : 0U;
-    const guarded_outcome outcome = at_once.insert_batch(view(digests));
+    const guarded_outcome outcome = at_once.add_batch(view(digests));
     EXPECT_EQ(outcome.inserted, inserted);
     EXPECT_EQ(outcome.refused, 0U);
     EXPECT_EQ(at_once.keys().keys, one_by_one.keys().keys);
@@ -100,7 +100,7 @@ TYPED_TEST(Sharded, TheRateIsThePromisedOne) {
     constexpr std::uint64_t keys = 60'000;
     constexpr std::uint64_t probes = 400'000;
     auto filter = make<TypeParam>(keys, shards);
-    filter.insert_batch(view(digests_from(0, keys)));
+    filter.add_batch(view(digests_from(0, keys)));
     const std::uint64_t found = hits(filter, digests_from(1'000'000, probes));
     EXPECT_LE(binomial::lower_bound(found, probes, 0.001), 0.01) << shards << " shards: " << found;
     // What it reports of itself agrees: the true FPR lies within a tenth, or the promise has not been used up.
@@ -112,7 +112,7 @@ TYPED_TEST(Sharded, TheRateIsThePromisedOne) {
 TYPED_TEST(Sharded, ClearForgetsAndSharesNothing) {
   auto filter = make<TypeParam>(1000, 4);
   const auto digests = digests_from(0, 1000);
-  filter.insert_batch(view(digests));
+  filter.add_batch(view(digests));
   filter.clear();
   EXPECT_EQ(filter.keys().keys, 0U);
   EXPECT_EQ(hits(filter, digests), 0U);
@@ -142,8 +142,8 @@ TYPED_TEST_SUITE(ShardedMerge, kinds_with<first_of_each<keyed_mergeable_kinds>>,
 TYPED_TEST(ShardedMerge, FindsTheKeysOfBoth) {
   auto a = make<TypeParam>(4000, 5);
   auto b = make<TypeParam>(4000, 5);
-  a.insert_batch(view(digests_from(0, 1500)));
-  b.insert_batch(view(digests_from(1500, 400)));
+  a.add_batch(view(digests_from(0, 1500)));
+  b.add_batch(view(digests_from(1500, 400)));
   const auto done = a.merge(b);
   ASSERT_TRUE(done) << error_of(done);
   EXPECT_EQ(hits(a, digests_from(0, 1900)), 1900U);
@@ -153,9 +153,9 @@ TYPED_TEST(ShardedMerge, FindsTheKeysOfBoth) {
 
 TYPED_TEST(ShardedMerge, RefusesWhatIsNotAlike) {
   auto a = make<TypeParam>(1000, 4);
-  a.insert_batch(view(digests_from(0, 500)));
+  a.add_batch(view(digests_from(0, 500)));
   auto same = make<TypeParam>(1000, 4);
-  same.insert_batch(view(digests_from(0, 500)));
+  same.add_batch(view(digests_from(0, 500)));
   EXPECT_EQ(error_of(a.merge(make<TypeParam>(1000, 5))),
             "the filters do not fit together: one is of 4 shards, the other of 5");
   const auto seeded = sharded<TypeParam>::make({.keys = 1000, .fpr = 0.01}, 4, xxh3{.seed = 9});
@@ -168,8 +168,8 @@ TEST(ShardedMergeOfScalable, ARefusalLeavesAllShardsAsTheyWere) {
   auto a = sharded<scalable>::make(params, 4);
   auto same = sharded<scalable>::make(params, 4);
   auto b = sharded<scalable>::make(params, 4);
-  a->insert_batch(view(digests_from(0, 3500)));
-  same->insert_batch(view(digests_from(0, 3500)));
+  a->add_batch(view(digests_from(0, 3500)));
+  same->add_batch(view(digests_from(0, 3500)));
   // Only the last shard is so full that the promise would break.
   for (const prehashed& key : digests_from(10'000, 14'000)) {
     if (shard_of(key.digest, 4) == 3 && b->shard(3).keys().keys < 1000) b->insert(key);
@@ -190,7 +190,7 @@ TYPED_TEST_SUITE(ShardedErase, kinds_with<first_of_each<keyed_erasable_kinds>>, 
 
 TYPED_TEST(ShardedErase, TakesOutWhatWasPutIn) {
   auto filter = make<TypeParam>(2000, 7, 1e-4);
-  filter.insert_batch(view(digests_from(0, 2000)));
+  filter.add_batch(view(digests_from(0, 2000)));
   const auto first = digests_from(0, 999);
   EXPECT_EQ(filter.erase_batch(view(first)), 999U);
   EXPECT_TRUE(filter.erase(prehashed{sample_digest(999)}));
@@ -205,7 +205,7 @@ TYPED_TEST(ShardedErase, TakesOutWhatWasPutIn) {
 TEST(ShardedCuckoo, ABatchTakesWhatFitsAndSaysWhatDoesNot) {
   auto filter = make<cuckoo>(1000, 4);
   const auto digests = digests_from(0, 4000);
-  const guarded_outcome outcome = filter.insert_batch(view(digests));
+  const guarded_outcome outcome = filter.add_batch(view(digests));
   EXPECT_GT(outcome.refused, 0U);
   EXPECT_LE(outcome.inserted + outcome.refused, digests.size());
   EXPECT_EQ(filter.keys().keys, outcome.inserted);
@@ -355,7 +355,7 @@ TEST(ShardedBloom, TakesDigestsOf128Bits) {
   ASSERT_EQ(filter.shard(0).digest_bits(), 128U);
   std::vector<std::string> keys;
   for (int i = 0; i < 3000; ++i) keys.push_back("key " + std::to_string(i));
-  EXPECT_EQ(filter.insert_batch(std::span<const std::string>(keys)).inserted, 3000U);
+  EXPECT_EQ(filter.add_batch(std::span<const std::string>(keys)).inserted, 3000U);
   std::vector<std::uint64_t> mask(mask_words(keys.size()));
   filter.may_contain_batch(std::span<const std::string>(keys), mask);
   for (std::size_t i = 0; i < keys.size(); ++i) {
@@ -409,7 +409,7 @@ TYPED_TEST(ShardedConcurrent, NoInsertIsLostByManyWritersAndReaders) {
       if (i % 1000 == 0) static_cast<void>(filter.keys());
     }
     const auto rest = view(digests).subspan(each / 2);
-    inserted += filter.insert_batch(rest).inserted;
+    inserted += filter.add_batch(rest).inserted;
     EXPECT_EQ(hits(filter, digests), each);
   });
   EXPECT_EQ(hits(filter, digests_from(0, thread_count * each)), thread_count * each);
@@ -421,7 +421,7 @@ TYPED_TEST(ShardedConcurrent, EqualKeysOfAllThreadsAreThere) {
   auto filter = make<TypeParam>(keys * thread_count, 3);
   const auto digests = digests_from(0, keys);
   std::atomic<std::uint64_t> refused = 0;
-  on_threads([&](unsigned /*id*/) { refused += filter.insert_batch(view(digests)).refused; });
+  on_threads([&](unsigned /*id*/) { refused += filter.add_batch(view(digests)).refused; });
   // Copies of a key share few places of a kind with an end, and take them from other keys. What is not there was refused
   // by every thread, and each reported it.
   const std::uint64_t missing = keys - hits(filter, digests);
@@ -434,7 +434,7 @@ TYPED_TEST(ShardedConcurrent, EqualKeysOfAllThreadsAreThere) {
 TEST(ShardedConcurrentErase, OtherThreadsKeysStay) {
   constexpr std::uint64_t each = 2000;
   auto filter = make<cuckoo>(2 * thread_count * each, 8, 1e-4);
-  filter.insert_batch(view(digests_from(0, thread_count * each)));
+  filter.add_batch(view(digests_from(0, thread_count * each)));
   on_threads([&](unsigned id) {
     const auto mine = digests_from(id * each, each);
     const auto added = digests_from((thread_count + id) * each, each);

@@ -25,6 +25,17 @@ inline failure fail(errc code, std::string_view text = {}, std::array<std::uint6
   return failure(make_error(code, text, number));
 }
 
+// The same outcome; an error without a path is about this file.
+template <class T>
+result<T> name_file(result<T> done, std::string_view path) noexcept {
+  if (!done && done.error().path.empty()) done.error().path.assign(path);
+  return done;
+}
+inline failure name_file(failure why, std::string_view path) noexcept {
+  if (why.value().path.empty()) why.value().path.assign(path);
+  return why;
+}
+
 // The text of an error with a number in it that is not a whole one ("1.5").
 inline failure fail_number(errc code, double value, std::array<std::uint64_t, 4> number = {}) noexcept {
   std::array<char, 32> text{};

@@ -17,6 +17,8 @@
 #include <array>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/digest.hpp>
+#include <bloomery/hash/digest_feed.hpp>
+#include <bloomery/hash/key_batch.hpp>
 #include <bloomery/hash/key_digests.hpp>
 #include <bloomery/hash/spec.hpp>
 #include <cstring>
@@ -38,7 +40,17 @@ struct hash_operations {
   void (*digests128)(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept;
   void (*digests_u64)(const void* state, std::span<const std::uint64_t> keys, std::uint64_t* out) noexcept;
   void (*digests256)(const void* state, std::span<const std::string_view> keys, digest256* out) noexcept;
+  void (*with_feed)(const void* state, const key_batch& keys, void* context,
+                    void (*use)(void* context, const digest_feed& feed)) noexcept;
 };
+
+// Key i as bytes; integers through `buffer`, of 8 bytes.
+inline std::string_view bytes_of_key(const key_batch& keys, std::size_t i, char* buffer) noexcept {
+  if (keys.keys() == key_batch::type::bytes) return keys.views()[i];
+  if (keys.keys() == key_batch::type::columns) return keys.columns().key(i);
+  store_le(reinterpret_cast<std::byte*>(buffer), keys.integers()[i]);
+  return {buffer, 8};
+}
 
 template <hash_function H>
 digest128 hash128_or_widened(const H& hash, const void* bytes, std::size_t size) noexcept {
@@ -101,8 +113,33 @@ struct hash_functions {
       }
     }
   }
+  static void with_feed(const void* state, const key_batch& keys, void* context,
+                        void (*use)(void*, const digest_feed&)) noexcept {
+    const H hash = self(state);
+    if (keys.keys() == key_batch::type::integers) {
+      const key_digests<H, std::uint64_t> source{hash, keys.integers()};
+      use(context, digest_feed(source));
+    } else if (keys.keys() == key_batch::type::bytes) {
+      const key_digests<H, std::string_view> source{hash, keys.views()};
+      use(context, digest_feed(source));
+    } else {
+      const column_digests source{hash, keys.columns()};
+      use(context, digest_feed(source));
+    }
+  }
 
  private:
+  struct column_digests {
+    static constexpr inlined_hash inlined = inlined_hash::none;
+    const H& hash;
+    byte_columns columns;
+    const std::uint64_t* operator()(std::size_t first, std::size_t count, std::uint64_t* buffer) const noexcept {
+      std::array<std::string_view, 64> views;
+      for (std::size_t i = 0; i < count; ++i) views[i] = columns.key(first + i);
+      return key_digests<H, std::string_view>{hash, std::span<const std::string_view>(views).first(count)}(0, count,
+                                                                                                           buffer);
+    }
+  };
   template <class Source>
   static void for_each_group(const Source& source, std::size_t count, std::uint64_t* out) noexcept {
     for (std::size_t first = 0; first < count; first += 64)
@@ -129,6 +166,7 @@ inline constexpr hash_operations operations_of = {
     .digests128 = hash_functions<H>::digests128,
     .digests_u64 = hash_functions<H>::digests_u64,
     .digests256 = hash_functions<H>::digests256,
+    .with_feed = hash_functions<H>::with_feed,
 };
 
 }  // namespace detail
@@ -180,6 +218,28 @@ class BLOOMERY_API hasher {
   // Integers, each hashed as 8 little-endian bytes.
   void digests(std::span<const std::uint64_t> keys, std::span<std::uint64_t> out) const noexcept {
     operations_->digests_u64(state_.data(), keys.first(std::min(keys.size(), out.size())), out.data());
+  }
+
+  // Digests of 64, 128 or 256 bits, in `words`, which holds bits / 64 words for each key.
+  void digest_words(std::span<const std::string_view> keys, unsigned bits, std::uint64_t* words) const noexcept;
+
+  // Calls f with a feed of the 64-bit digests of the keys, several hashed at once where the hash can. Keys that are
+  // digests already are passed on.
+  template <class F>
+  void with_feed(const key_batch& keys, F&& f) const noexcept {
+    if (keys.keys() == key_batch::type::digests) return f(digest_feed(keys.digests().as<std::uint64_t>().data()));
+    operations_->with_feed(state_.data(), keys, &f, [](void* context, const digest_feed& feed) {
+      (*static_cast<std::remove_reference_t<F>*>(context))(feed);
+    });
+  }
+  // Whether every key may be hashed.
+  [[nodiscard]] bool accepts(const key_batch& keys) const noexcept {
+    if (operations_->only_size_bytes == 0 || keys.keys() == key_batch::type::digests) return true;
+    std::array<char, 8> buffer{};
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      if (!accepts(detail::bytes_of_key(keys, i, buffer.data()).size())) return false;
+    }
+    return true;
   }
 
   // Same digests: same hash, seed and key (keys are compared by id).

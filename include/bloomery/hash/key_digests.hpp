@@ -8,6 +8,7 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/buffer.hpp>
 #include <bloomery/hash/digest_feed.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/hash/vector_hashes.hpp>
@@ -86,6 +87,34 @@ struct key_digests {
     return {key.data(), key.size()};
   }
 };
+
+namespace detail {
+
+// The 64-bit digests of all keys, in memory of their own.
+class key_digest_buffer {
+ public:
+  key_digest_buffer() noexcept = default;
+  template <class H, class Key>
+  static result<key_digest_buffer> make(const H& hash, std::span<const Key> keys, const memory_hooks* hooks) noexcept {
+    key_digest_buffer made;
+    auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", hooks);
+    if (!memory) return fail(memory.error());
+    made.memory_ = std::move(*memory);
+    for (std::size_t first = 0; first < keys.size(); first += 64) {
+      key_digests<H, Key>{hash, keys}(first, keys.size() - first < 64 ? keys.size() - first : 64,
+                                      made.digests().data() + first);
+    }
+    return made;
+  }
+  [[nodiscard]] std::span<std::uint64_t> digests() noexcept {
+    return {reinterpret_cast<std::uint64_t*>(memory_.data()), memory_.size_bytes() / sizeof(std::uint64_t)};
+  }
+
+ private:
+  aligned_buffer memory_;
+};
+
+}  // namespace detail
 
 }  // namespace bloomery::inline BLOOMERY_ABI
 

@@ -36,7 +36,7 @@ hash_spec spec_of(const H& hash) noexcept {
     std::array<std::byte, H::info.key_bytes> key{};
     for (std::size_t i = 0; i < hash.key.size(); ++i) store_le(key.data() + 8 * i, hash.key[i]);
     spec.key_id = key_id_of(key);
-  } else if constexpr (H::info.seed_bits != 0) {
+  } else if constexpr (H::info.seed_bits != 0 && requires { hash.seed; }) {  // a program's own hash may have none
     spec.seed = hash.seed;
   }
   return spec;

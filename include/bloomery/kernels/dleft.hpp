@@ -148,6 +148,14 @@ struct dleft_table {
     const auto high = static_cast<unsigned>(first >> 8U & 0xffU);
     return {(low | high) & ~static_cast<unsigned>(other & 0xffU), low, high};
   }
+  // What one cell of a bucket holds.
+  [[nodiscard]] std::uint64_t remainder_in(std::uint64_t at, unsigned cell) const noexcept {
+    std::uint64_t remainder = 0;
+    for (unsigned j = 0; j < geometry.remainder_bits; ++j) {
+      remainder |= (std::to_integer<std::uint64_t>(bytes[at + 2 + j]) >> cell & 1U) << j;
+    }
+    return remainder;
+  }
   [[nodiscard]] unsigned stashed_copies(std::uint64_t value) const noexcept {
     unsigned copies = 0;
     for (std::uint64_t i = 0; i < stashed; ++i) copies += entry(i) == value + 1 ? 1U : 0U;

@@ -96,10 +96,14 @@ struct ribbon_layer {
   [[nodiscard]] static std::uint64_t threshold_byte(std::uint64_t start) noexcept {
     return start / (4 * ribbon_bucket_starts);
   }
-  [[nodiscard]] bool is_bumped(std::uint64_t start) const noexcept {
+  // That of the start's bucket.
+  [[nodiscard]] std::uint64_t threshold_of(std::uint64_t start) const noexcept {
     const auto byte = std::to_integer<unsigned>(thresholds[threshold_byte(start)]);
     const unsigned code = byte >> (start / ribbon_bucket_starts % 4 * 2) & 3U;
-    return start % ribbon_bucket_starts < ribbon_threshold(code);
+    return ribbon_threshold(code);
+  }
+  [[nodiscard]] bool is_bumped(std::uint64_t start) const noexcept {
+    return start % ribbon_bucket_starts < threshold_of(start);
   }
 };
 
@@ -111,6 +115,12 @@ struct ribbon_place {
   std::uint64_t here;
   std::uint64_t next;
 };
+
+// The bit that the slots named by the masks sum up to, of the words of one column in both blocks. All in one byte order.
+inline std::uint32_t ribbon_parity(std::uint64_t word, std::uint64_t behind, std::uint64_t here,
+                                   std::uint64_t next) noexcept {
+  return static_cast<std::uint32_t>(__builtin_parityll((word & here) | (behind & next)));
+}
 
 struct ribbon_view {
   std::array<ribbon_layer, ribbon_most_layers> layers{};

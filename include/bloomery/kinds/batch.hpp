@@ -1,5 +1,7 @@
-// kinds/batch.hpp: erasing and counting digests in batches, for every kind that can do it with one.
+// kinds/batch.hpp: what every kind that can do it with one digest can do with many: insert with an answer for each,
+// erase, count.
 //
+//     batch_outcome done = bloomery::insert_batch(filter, digests, fresh);   // bit i of fresh: digest i was new
 //     std::uint64_t erased = bloomery::erase_batch(filter, digests);
 //     bloomery::count_batch(filter, digests, counts);
 //
@@ -9,6 +11,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <cstdint>
 #include <span>
+#include <type_traits>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -35,6 +38,27 @@ void for_each_ahead(const K& filter, std::span<const std::uint64_t> digests, F&&
     if (i + ahead < digests.size()) prefetch<For>(filter, digests[i + ahead]);
     f(i, digests[i]);
   }
+}
+
+// Inserts one after the other, with an answer for each: bit i of `fresh` (bit i % 64 of word i / 64), which is all 0,
+// is set when digest i was new. Stops at the first digest that does not fit.
+template <dynamic_kind K, class Digest>
+batch_outcome insert_batch(K& filter, std::span<const Digest> digests, std::span<std::uint64_t> fresh) noexcept {
+  constexpr std::size_t ahead = 12;
+  batch_outcome all;
+  for (const Digest& digest : digests) {
+    if constexpr (std::is_same_v<Digest, std::uint64_t>) {
+      if (all.taken + ahead < digests.size()) prefetch<memory_access::write>(filter, digests[all.taken + ahead]);
+    }
+    const insert_result done = filter.insert(digest);
+    if (done == insert_result::full) break;
+    if (done == insert_result::inserted) {
+      fresh[all.taken / 64] |= std::uint64_t{1} << (all.taken % 64);
+      ++all.inserted;
+    }
+    ++all.taken;
+  }
+  return all;
 }
 
 // How many of the digests were there and are erased; a digest that comes twice is erased twice.

@@ -24,7 +24,7 @@
 #pragma once
 
 #include <atomic>
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <utility>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -62,7 +62,7 @@ class BLOOMERY_API bitmap {
   static constexpr kind_info info{
       .id = 3,
       .name = "bitmap",
-      .summary = "exact compressed bitmap for integer keys (--u64): erases, no false positives",
+      .summary = "exact compressed bitmap for 64-bit integer keys: erases, no false positives",
       .lines = "2-3",
       .exact = true,
       .grows = true,
@@ -79,7 +79,11 @@ class BLOOMERY_API bitmap {
     refused_ |= outcome == insert_result::full;
     return outcome;
   }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t key) noexcept { return insert(key) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key) || refused_; }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t key) const noexcept;
   bool erase(std::uint64_t key) noexcept {
     const auto outcome = engine_->erase(set_, key);
     refused_ |= outcome == bitmap_engine::erased::refused;
@@ -87,7 +91,7 @@ class BLOOMERY_API bitmap {
   }
   // A set holds a key once, however often it was inserted.
   [[nodiscard]] std::uint64_t count(std::uint64_t key) const noexcept { return may_contain(key) ? 1 : 0; }
-  std::uint64_t insert_batch(std::span<const std::uint64_t> keys) noexcept;
+  std::uint64_t add_batch(std::span<const std::uint64_t> keys) noexcept;
   void may_contain_batch(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) const noexcept;
 
   result<void> merge(const bitmap& other) noexcept {
@@ -113,7 +117,7 @@ class BLOOMERY_API bitmap {
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys().keys); }
   [[nodiscard]] double fpr_now() const noexcept { return 0; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return engine_->memory_bytes(set_); }
-  [[nodiscard]] named_values describe() const noexcept { return {{{.name = "range", .number = engine_->range(set_)}}}; }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // An error when an insert or erase was refused memory.
   [[nodiscard]] result<void> check_memory() const noexcept {

@@ -24,7 +24,7 @@
 #include <bloomery/kernels/blocked/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/blocked/layout.hpp>
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -33,8 +33,12 @@ class BLOOMERY_API blocked {
   static constexpr kind_info info{.id = 2,
                                   .name = "blocked",
                                   .summary = "Bloom filter in one cache line per key: the fastest, and the default",
-                                  .lines = "1",
-                                  .layouts = "split64 split32"};
+                                  .lines = "1"};
+  static constexpr std::array<option_choice, 2> layouts{
+      {{.name = "split64", .help = "8 lanes of 64 bits: any size, 1 to 16 hash functions"},
+       {.name = "split32", .help = "8 lanes of 32 bits, as in Apache Parquet: up to 2 GiB, 8 hash functions"}}};
+  static constexpr std::array<option_info, 1> option_list{layout_option(layouts)};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<blocked> make(const filter_params& params) noexcept;
@@ -47,10 +51,20 @@ class BLOOMERY_API blocked {
     keys_ += changed ? 1 : 0;
     return changed ? insert_result::inserted : insert_result::present;
   }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return layout_ == block_layout::split64 ? kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest)
                                             : kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
   }
+
+  // What a look-up reads and decides: see kinds/explain.hpp. As a part of another filter, into an explanation of that.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept {
+    explanation out(digest);
+    explain_part(out, digest, {});
+    return out;
+  }
+  void explain_part(explanation& out, std::uint64_t digest, const explained_part& part) const noexcept;
 
   // For loops over single keys: see lookup_kind in kinds/concept.hpp.
   template <class F>
@@ -60,15 +74,15 @@ class BLOOMERY_API blocked {
   }
 
   // How many of the digests changed something.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), digest_feed(digests.data()));
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept {
+    return add_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Threads that fill partitions of their own: see partitioned_kind in kinds/concept.hpp.
@@ -116,12 +130,7 @@ class BLOOMERY_API blocked {
   // The probability that this one and the other both answer yes. The other is of the same layout and as many hash
   // functions, and this one has as many blocks, or a multiple.
   [[nodiscard]] double fpr_of_both(const blocked& other) const noexcept;
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout", .text = layout_ == block_layout::split64 ? "split64" : "split32"},
-             {.name = "blocks", .number = blocks_},
-             {.name = "bits", .number = bits()},
-             {.name = "hash functions", .number = hashes_}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;

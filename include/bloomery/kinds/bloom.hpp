@@ -23,7 +23,7 @@
 
 #include <bloomery/kernels/bloom.hpp>
 #include <bloomery/kinds/bit_store.hpp>
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -49,31 +49,37 @@ class BLOOMERY_API bloom {
       .id = 1,
       .name = "bloom",
       .summary = "classic Bloom filter: smallest that merges, any m and k, k lines a look-up",
-      .lines = "k (about 2 when absent)",
-      .takes_digest128 = true,
-      .packs = true};
+      .lines = "k (about 2 when absent)"};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<bloom> make(const filter_params& params) noexcept;
+  // For a file that will be compressed.
+  static unsigned packed_hashes(double fpr) noexcept { return sizing::packed_hashes(fpr); }
   [[nodiscard]] result<bloom> clone() const noexcept;
 
   insert_result insert(std::uint64_t digest) noexcept { return insert_probes({digest, 0}); }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   insert_result insert(digest128 digest) noexcept { return insert_probes({digest.low, digest.high}); }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept { return contains_probes({digest, 0}); }
   [[nodiscard]] bool may_contain(digest128 digest) const noexcept { return contains_probes({digest.low, digest.high}); }
 
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
+  [[nodiscard]] explanation explain(digest128 digest) const noexcept;
+
   // How many of the digests changed something.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), digest_feed(digests.data()));
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept {
+    return add_stream(digests.size(), digest_feed(digests.data()));
   }
-  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept;
+  std::uint64_t add_batch(std::span<const digest128> digests) noexcept;
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   void may_contain_batch(std::span<const digest128> digests, std::span<std::uint64_t> mask) const noexcept;
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Many threads at once: see kinds/concurrent.hpp.
@@ -110,9 +116,7 @@ class BLOOMERY_API bloom {
   [[nodiscard]] double fill() const noexcept;            // share of set bits; reads the whole array
   [[nodiscard]] double estimated_keys() const noexcept;  // from the fill: -(m/k) ln(1 - fill)
   [[nodiscard]] double fpr_now() const noexcept;         // fill^k
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "bits", .number = bits_}, {.name = "hash functions", .number = hashes_}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;
@@ -168,6 +172,7 @@ class BLOOMERY_API bloom {
     return true;
   }
   insert_result insert_probes_atomic(probes probe) noexcept;
+  void explain_probes(explanation& out, probes probe) const noexcept;
   [[nodiscard]] bool contains_atomic(probes probe) const noexcept;
   // Digests in place: what the loops call for the next ones.
   struct digest128_array {

@@ -46,7 +46,7 @@
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/cascade/build.hpp>
 #include <bloomery/kinds/cascade/layout.hpp>
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <utility>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -57,9 +57,7 @@ class BLOOMERY_API cascade {
       .id = 11,
       .name = "cascade",
       .summary = "built once from keys to match and keys not to match: exact about both lists",
-      .lines = "2 to 12, in two places",
-      .is_static = true,
-      .excludes = true};
+      .lines = "2 to 12, in two places"};
 
   // By the numbers of both lists: request.excluded_keys, and fpr as a bound for keys of neither.
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
@@ -78,6 +76,8 @@ class BLOOMERY_API cascade {
     const bool through = !geometry_.has_sieve() || sieve_kernels_->contains(sieve_, digest);
     return (through && table_kernels_->contains(table_, digest)) != geometry_.reversed;
   }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     for (std::size_t first = 0; first < digests.size(); first += group) {
@@ -111,12 +111,8 @@ class BLOOMERY_API cascade {
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys_.included); }
   // For keys of neither list.
   [[nodiscard]] double fpr_now() const noexcept { return geometry_.fpr(); }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "excluded keys", .number = keys_.excluded},
-             {.name = "layers", .number = geometry_.parts()},
-             {.name = "first layer", .text = text_of_sieve()},
-             {.name = "slot bits", .number = geometry_.sieve.rate.columns}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
+  [[nodiscard]] fact_list facts_now() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;

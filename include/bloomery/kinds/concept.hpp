@@ -16,6 +16,8 @@
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/digest_feed.hpp>
+#include <bloomery/kinds/facts.hpp>
+#include <bloomery/kinds/options.hpp>
 #include <bloomery/sizing/sizing.hpp>
 #include <concepts>
 #include <cstdint>
@@ -24,32 +26,17 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
+// What no concept tells and every surface needs. What a kind can do is in kinds/capabilities.hpp, what it can be made
+// with in its options().
 struct kind_info {
-  std::uint32_t id = 0;          // stored in files: never reused, never changed
-  std::string_view name;         // as passed to --kind
-  std::string_view summary;      // one line for `bloomery kinds`
-  std::string_view lines;        // cache lines that a look-up touches, for `plan`
-  bool exact = false;            // no false positives
-  bool grows = false;            // takes any number of keys
-  bool integer_keys = false;     // digests are the keys themselves (hash `identity`)
-  bool takes_digest128 = false;  // can take 128-bit digests
-  unsigned cell_bits = 1;        // of the payload: a cell is in use when one of its bits is set; 1, 2, 4 or 8
-  unsigned cell_copies = 0;      // copies of a key in one cell, further ones take another; 0: copies take no space
-  bool expires = false;          // forgets its oldest keys
-  bool may_lose = false;         // after its first removal it may call a key absent that is there; see `losing`
-  std::string_view layouts{};    // as passed to --layout, the usual one first, [what may follow a name]; if several
-  std::string_view modes{};      // as passed to --mode, separated by blanks, the usual one first; most kinds have none
-  bool growth_factor = false;    // grows by a factor that the caller may choose
-  std::uint64_t first_keys = 1;  // kinds that grow: what the tool makes them for where no number is provided
-  bool packs = false;            // made emptier than usual, it packs to less: see sizing::packed_hashes
-  bool is_static = false;        // from all of its keys, see static_kind; nothing is added to it later
-  bool excludes = false;         // built from keys to match and keys not to match, see excluding_kind
-  // Kinds that grow: the mode in which they hold what they were made for and no more.
-  std::string_view fixed_mode{};
-  // Kinds that expire: the layout whose name a number of generations may follow, and these numbers.
-  std::string_view generations_layout{};
-  unsigned min_generations = 0;
-  unsigned max_generations = 0;
+  std::uint32_t id = 0;            // stored in files: never reused, never changed
+  std::string_view name;           // lower case, one word
+  std::string_view summary;        // one line
+  std::string_view lines;          // cache lines that a look-up touches
+  bool exact = false;              // no false positives
+  bool grows = false;              // takes any number of keys
+  bool integer_keys = false;       // digests are the keys themselves (hash `identity`)
+  std::uint64_t default_keys = 1;  // kinds that grow: what they are made for where no number of keys is provided
 };
 
 // Everything a kind can be made from: what to size by, a layout where the kind has several, where memory comes from.
@@ -68,7 +55,8 @@ struct filter_params {
   const clock_hook* clock = nullptr;             // kinds that expire: the time; null is the system's
   std::optional<std::uint64_t> growth{};         // kinds that take a growth factor
   std::optional<std::uint64_t> excluded_keys{};  // kinds that exclude keys: for sizing alone, as `keys` is
-  bool takes_digest128 = false;  // kinds that can take 128-bit digests: such, even if its own keys need none
+  bool takes_digest128 = false;             // kinds that can take 128-bit digests: such, even if its own keys need none
+  std::span<const option_value> options{};  // by their names, of any_filter and the tool: see kinds/options.hpp
 
   [[nodiscard]] size_request sizes() const noexcept {
     return {keys, fpr, bits, hashes, bits_per_key, memory_bytes, excluded_keys};
@@ -90,14 +78,6 @@ struct key_count {
   bool exact = true;
 };
 
-// Something `info` prints: a name and its value.
-struct named_value {
-  std::string_view name;
-  std::string_view text{};
-  std::uint64_t number = 0;
-};
-using named_values = std::array<named_value, 4>;  // unused ones have an empty name
-
 constexpr std::size_t mask_words(std::size_t answers) noexcept { return (answers + 63) / 64; }
 
 template <class K>
@@ -117,9 +97,29 @@ concept filter_kind = std::movable<K> &&
   { constant.estimated_keys() } -> std::same_as<double>;
   { constant.fpr_now() } -> std::same_as<double>;
   { constant.memory_bytes() } -> std::same_as<std::uint64_t>;
-  { constant.describe() } -> std::same_as<named_values>;
+  { constant.facts() } -> std::same_as<fact_list>;
   { constant.shape() } -> std::same_as<stored_shape>;
 };
+
+// Kinds that can be made with more than a size: what that is.
+template <class K>
+concept configurable_kind = filter_kind<K> && requires {
+  { K::options() } -> std::same_as<std::span<const option_info>>;
+};
+
+// Kinds that report how they stand beyond what every kind reports. It may read the whole filter.
+template <class K>
+concept reporting_kind = filter_kind<K> && requires(const K constant) {
+  { constant.facts_now() } -> std::same_as<fact_list>;
+};
+
+// The bits of a cell of the payload, 1, 2, 4 or 8; a cell is in use when one of its bits is set. Kinds of cells with
+// several bits declare `payload_cell_bits`.
+template <filter_kind K>
+constexpr unsigned cell_bits_of() noexcept {
+  if constexpr (requires { K::payload_cell_bits; }) return K::payload_cell_bits;
+  return 1;
+}
 
 // Kinds that are made empty and take keys as they come.
 template <class K>
@@ -127,7 +127,8 @@ concept dynamic_kind = filter_kind<K> &&
     requires(K filter, const filter_params& params, std::uint64_t digest, std::span<const std::uint64_t> digests) {
   { K::make(params) } -> std::same_as<result<K>>;
   { filter.insert(digest) } -> std::same_as<insert_result>;
-  { filter.insert_batch(digests) } -> std::same_as<std::uint64_t>;
+  { filter.add(digest) } -> std::same_as<bool>;
+  { filter.add_batch(digests) } -> std::same_as<std::uint64_t>;
   filter.clear();
 };
 
@@ -209,6 +210,12 @@ concept erasing_in_some_modes = erasable<K> && requires(const K constant) {
   { constant.check_erase() } -> std::same_as<result<void>>;
 };
 
+// Kinds that grow in some modes only: whether this filter takes any number of keys.
+template <class K>
+concept growing_in_some_modes = filter_kind<K> && requires(const K constant) {
+  { constant.grows() } -> std::same_as<bool>;
+};
+
 // Kinds that can report how often they hold a key: 0 only when it is surely absent. Sets report 0 or 1.
 template <class K>
 concept countable = filter_kind<K> && requires(const K constant, std::uint64_t digest) {
@@ -253,7 +260,7 @@ concept losing = erasable<K> && requires(const K constant) {
 // digest that does not fit; those before it are in.
 template <class K>
 concept bounded_kind = filter_kind<K> && requires(K filter, std::span<const std::uint64_t> digests) {
-  { filter.insert_until_full(digests) } -> std::same_as<batch_outcome>;
+  { filter.add_until_full(digests) } -> std::same_as<batch_outcome>;
 };
 
 // Those of them that can report more about a digest that was refused than that the filter is full.
@@ -290,7 +297,7 @@ concept stream_query_kind = filter_kind<K> &&
 };
 template <class K>
 concept stream_kind = stream_query_kind<K> && requires(K filter, const digest_feed& feed, std::size_t count) {
-  { filter.insert_stream(count, feed) } -> std::same_as<std::uint64_t>;
+  { filter.add_stream(count, feed) } -> std::same_as<std::uint64_t>;
 };
 
 // Kinds whose single look-ups decide on the filter's own shape first: `with_lookup(f)` calls f with a function of
@@ -311,6 +318,13 @@ concept digest128_kind = filter_kind<K> && requires(K filter, const K constant, 
   { constant.digest_bits() } -> std::same_as<unsigned>;
   { filter.insert(digest) } -> std::same_as<insert_result>;
   { constant.may_contain(digest) } -> std::same_as<bool>;
+};
+
+// Kinds that are as random as their fill: made emptier than usual, with fewer hash functions, a file of theirs
+// compresses to less. See sizing::packed_hashes.
+template <class K>
+concept packing_kind = filter_kind<K> && requires(double fpr) {
+  { K::packed_hashes(fpr) } -> std::same_as<unsigned>;
 };
 
 // A filter that was sized for 128-bit digests must not be queried with 64-bit ones: it would miss keys.

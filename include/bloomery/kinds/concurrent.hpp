@@ -45,7 +45,7 @@ class concurrent_writer {
     return outcome;
   }
   // How many of the digests changed something. Their lines are prefetched, so this is faster than one by one.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept {
     const std::uint64_t before = inserted_;
     for_each_ahead<memory_access::write>(*filter_, digests,
                                          [this](std::size_t /*i*/, std::uint64_t digest) { insert(digest); });

@@ -50,6 +50,7 @@
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/counting/layout.hpp>
+#include <bloomery/kinds/explain.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -59,9 +60,13 @@ class BLOOMERY_API counting {
       .id = 4,
       .name = "counting",
       .summary = "Bloom filter of 4-bit counters: erases and counts keys, four times the bits",
-      .lines = "k (1 with layout line)",
-      .cell_bits = kernels::counter_bits,
-      .layouts = "spread line"};
+      .lines = "k (1 with layout line)"};
+  static constexpr unsigned payload_cell_bits = kernels::counter_bits;
+  static constexpr std::array<option_choice, 2> layouts{
+      {{.name = "spread", .help = "the counters of a key are anywhere: the smaller one"},
+       {.name = "line", .help = "the counters of a key are in one cache line: the faster one"}}};
+  static constexpr std::array<option_info, 1> option_list{layout_option(layouts)};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
   static constexpr std::uint64_t most_count = kernels::counter_most;  // means so often or more
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
@@ -75,10 +80,14 @@ class BLOOMERY_API counting {
     keys_ += is_new ? 1 : 0;
     return is_new ? insert_result::inserted : insert_result::present;
   }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return is_spread() ? kernels::counting_contains<kernels::spread_probes>(kernel_view(), digest)
                        : kernels::counting_contains<kernels::line_probes>(kernel_view(), digest);
   }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
   // Takes one occurrence of the key away; false, and nothing changes, when it is surely absent.
   bool erase(std::uint64_t digest) noexcept;
   // How often the key is there, at least; most_count for so often or more.
@@ -88,15 +97,15 @@ class BLOOMERY_API counting {
   }
 
   // How many of the digests were surely absent before.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), digest_feed(digests.data()));
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept {
+    return add_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Many threads at once: see kinds/concurrent.hpp.
@@ -150,12 +159,8 @@ class BLOOMERY_API counting {
   [[nodiscard]] double fill() const noexcept;              // share of counters above 0
   [[nodiscard]] double estimated_keys() const noexcept;    // different keys, from the counters above 0
   [[nodiscard]] double fpr_now() const noexcept;
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout", .text = is_spread() ? "spread" : "line"},
-             {.name = is_spread() ? "counters" : "lines", .number = size_},
-             {.name = "counter bits", .number = kernels::counter_bits},
-             {.name = "hash functions", .number = hashes_}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
+  [[nodiscard]] fact_list facts_now() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;

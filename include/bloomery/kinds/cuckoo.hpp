@@ -59,6 +59,7 @@
 #include <bloomery/kernels/cuckoo/single.hpp>
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/cuckoo/explain.hpp>
 #include <bloomery/kinds/cuckoo/layout.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -143,11 +144,19 @@ class BLOOMERY_API cuckoo {
       .id = 8,
       .name = "cuckoo",
       .summary = "fingerprints in two buckets: erases at the size of a Bloom filter; can be full",
-      .lines = "2",
-      .cell_bits = 8,
-      .cell_copies = 1,
-      .layouts = "window[:BITS] slots4[:BITS] slots2[:BITS] sorted[:BITS] redis[:SLOTS]",
-      .modes = "multiset set"};
+      .lines = "2"};
+  static constexpr unsigned payload_cell_bits = 8;
+  static constexpr std::array<option_choice, 5> layouts{
+      {{.name = "window", .help = "buckets of 2 slots that begin at any slot: the smallest", .suffix = "[:BITS]"},
+       {.name = "slots4", .help = "buckets of 4 slots: faster to fill", .suffix = "[:BITS]"},
+       {.name = "slots2", .help = "aligned buckets of 2 slots", .suffix = "[:BITS]"},
+       {.name = "sorted", .help = "as slots4, a bit less a slot and half as fast", .suffix = "[:BITS]"},
+       {.name = "redis", .help = "the bytes of RedisBloom's cuckoo filter", .suffix = "[:SLOTS]"}}};
+  static constexpr std::array<option_choice, 2> modes{
+      {{.name = "multiset", .help = "stores each copy of a key: erases and counts", .copies_per_cell = 1},
+       {.name = "set", .help = "stores equal keys once"}}};
+  static constexpr std::array<option_info, 2> option_list{layout_option(layouts), mode_option(modes)};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     const auto sized = sizing::size_cuckoo(request, layout);
@@ -165,9 +174,17 @@ class BLOOMERY_API cuckoo {
     copies_ += done == insert_result::present && mode_ == cuckoo_mode::multiset ? 1 : 0;
     return done;
   }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     if (slots_.single.low != 0) return slots_.single.contains(payload().data(), digest);
     return slots_.ask([digest](const auto& table) { return table.contains(table.key(digest)); });
+  }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept {
+    explanation out(digest);
+    slots_.ask([&](const auto& table) { explain_buckets(out, table, slots_.geometry, table.key(digest), {}); });
+    return out;
   }
   // Why `insert` returns full: all slots in which the key may be hold it (or keys that look like it), or the filter is
   // full.
@@ -199,12 +216,10 @@ class BLOOMERY_API cuckoo {
     return slots_.ask([digest](const auto& table) { return table.count(table.key(digest)); });
   }
 
-  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full reports
+  // How many of the digests were surely absent before. Stops at the first that does not fit: add_until_full reports
   // where.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_until_full(digests).inserted;
-  }
-  batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept {
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept { return add_until_full(digests).inserted; }
+  batch_outcome add_until_full(std::span<const std::uint64_t> digests) noexcept {
     return insert_many(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
@@ -212,7 +227,7 @@ class BLOOMERY_API cuckoo {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
   // Look-ups for which the layout is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
@@ -253,12 +268,7 @@ class BLOOMERY_API cuckoo {
     const auto keys = static_cast<double>(keys_);
     return with_cuckoo_model(slots_.geometry, [keys](const auto& model) { return model.fpr_of_classes(keys); });
   }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout", .text = cuckoo_layout_name(slots_.geometry.form, slots_.geometry.slots)},
-             {.name = "mode", .text = mode_ == cuckoo_mode::multiset ? "multiset" : "set"},
-             {.name = "buckets", .number = slots_.geometry.buckets},
-             {.name = "slot bits", .number = slots_.geometry.slot_bits}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept {

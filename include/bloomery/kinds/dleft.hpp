@@ -45,6 +45,7 @@
 #include <bloomery/kinds/bit_store.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/dleft/layout.hpp>
+#include <bloomery/kinds/explain.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -84,10 +85,13 @@ class BLOOMERY_API dleft {
       .id = 12,
       .name = "dleft",
       .summary = "cells in the emptiest of four buckets: erases and counts, and moves nothing; can be full",
-      .lines = "4",
-      .cell_bits = 8,
-      .cell_copies = 3,
-      .modes = "multiset set"};
+      .lines = "4"};
+  static constexpr unsigned payload_cell_bits = 8;
+  static constexpr std::array<option_choice, 2> modes{
+      {{.name = "multiset", .help = "stores each copy of a key: erases and counts", .copies_per_cell = 3},
+       {.name = "set", .help = "stores equal keys once"}}};
+  static constexpr std::array<option_info, 1> option_list{mode_option(modes)};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     const auto sized = sizing::size_dleft(request, layout);
@@ -101,9 +105,13 @@ class BLOOMERY_API dleft {
   insert_result insert(std::uint64_t digest) noexcept {
     return insert_value(fast_range(digest, memory_.geometry.values()));
   }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return memory_.ask([digest](const auto& table) { return table.contains(table.key(digest)); });
   }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
   // Why `insert` returns full: the filter holds the key as often as it can, or has no space for it.
   [[nodiscard]] error why_full(std::uint64_t digest) const noexcept {
     if (count(digest) >= kernels::dleft_most_copies) {
@@ -132,12 +140,10 @@ class BLOOMERY_API dleft {
     return memory_.ask([digest](const auto& table) -> std::uint64_t { return table.count(table.key(digest)); });
   }
 
-  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full reports
+  // How many of the digests were surely absent before. Stops at the first that does not fit: add_until_full reports
   // where.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_until_full(digests).inserted;
-  }
-  batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept {
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept { return add_until_full(digests).inserted; }
+  batch_outcome add_until_full(std::span<const std::uint64_t> digests) noexcept {
     return insert_many(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
@@ -145,7 +151,7 @@ class BLOOMERY_API dleft {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
   // Look-ups for which the width is decided: see lookup_kind in kinds/concept.hpp.
   template <class F>
@@ -192,12 +198,7 @@ class BLOOMERY_API dleft {
   [[nodiscard]] double fpr_now() const noexcept {
     return keys_ == 0 ? 0.0 : static_cast<double>(keys_) / static_cast<double>(memory_.geometry.values());
   }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "mode", .text = mode_ == dleft_mode::multiset ? "multiset" : "set"},
-             {.name = "buckets", .number = memory_.geometry.buckets * kernels::dleft_tables},
-             {.name = "cell bits", .number = memory_.geometry.stride()},
-             {.name = "stashed", .number = memory_.stashed}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept {

@@ -59,9 +59,13 @@ class BLOOMERY_API dual {
       .id = 13,
       .name = "dual",
       .summary = "two Bloom filters, for adds and for removals: erases, and then may lose keys",
-      .lines = "1 (2 after a removal)",
-      .may_lose = true,
-      .layouts = "even half quarter tenth"};
+      .lines = "1 (2 after a removal)"};
+  static constexpr std::array<option_choice, 4> layouts{{{.name = "even", .help = "as many removals as keys"},
+                                                         {.name = "half", .help = "half as many removals"},
+                                                         {.name = "quarter", .help = "a quarter as many removals"},
+                                                         {.name = "tenth", .help = "a tenth as many removals"}}};
+  static constexpr std::array<option_info, 1> option_list{layout_option(layouts)};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<dual> make(const filter_params& params) noexcept;
@@ -69,9 +73,13 @@ class BLOOMERY_API dual {
 
   // full: there is no space for another key that was removed, and nothing has changed.
   insert_result insert(std::uint64_t digest) noexcept;
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return adds_.may_contain(digest) && (!is_removed(digest) || has_returned(digest));
   }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
   // False, and nothing changes, when it is surely absent.
   bool erase(std::uint64_t digest) noexcept;
   // Why `insert` returns full.
@@ -79,12 +87,10 @@ class BLOOMERY_API dual {
     return make_error(errc::no_room_to_return, {}, {returned_});
   }
 
-  // How many of the digests were surely absent before. Stops at the first that does not fit: insert_until_full reports
+  // How many of the digests were surely absent before. Stops at the first that does not fit: add_until_full reports
   // where.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_until_full(digests).inserted;
-  }
-  batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept;
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept { return add_until_full(digests).inserted; }
+  batch_outcome add_until_full(std::span<const std::uint64_t> digests) noexcept;
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept;
 
@@ -121,12 +127,8 @@ class BLOOMERY_API dual {
   [[nodiscard]] double fill() const noexcept { return adds_.fill(); }  // of the add filter; reads all of it
   [[nodiscard]] double estimated_keys() const noexcept;
   [[nodiscard]] double fpr_now() const noexcept;
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout", .text = layout_name()},
-             {.name = "blocks", .number = adds_.blocks()},
-             {.name = "removal blocks", .number = removals_.blocks()},
-             {.name = "hash functions", .number = adds_.hashes()}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
+  [[nodiscard]] fact_list facts_now() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;

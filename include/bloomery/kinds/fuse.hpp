@@ -40,7 +40,7 @@
 #include <bloomery/kernels/blocked.hpp>
 #include <bloomery/kernels/fuse.hpp>
 #include <bloomery/kinds/bit_store.hpp>
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <bloomery/kinds/fuse/build.hpp>
 #include <bloomery/kinds/fuse/layout.hpp>
 
@@ -89,10 +89,13 @@ class BLOOMERY_API fuse {
       .id = 9,
       .name = "fuse",
       .summary = "binary fuse: built once from all keys; small, three cache lines a look-up",
-      .lines = "3",
-      .cell_bits = 8,
-      .layouts = "wise3[:BITS] wise4[:BITS]",
-      .is_static = true};
+      .lines = "3"};
+  static constexpr unsigned payload_cell_bits = 8;
+  static constexpr std::array<option_choice, 2> layouts{
+      {{.name = "wise3", .help = "3 cells a key: one cache line less to wait for", .suffix = "[:BITS]"},
+       {.name = "wise4", .help = "4 cells a key: 6 % smaller", .suffix = "[:BITS]"}}};
+  static constexpr std::array<option_info, 1> option_list{layout_option(layouts)};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     const auto sized = sizing::size_fuse(request, layout);
@@ -108,6 +111,8 @@ class BLOOMERY_API fuse {
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return ask([digest](const auto& table) { return table.contains(digest); });
   }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
@@ -137,12 +142,7 @@ class BLOOMERY_API fuse {
   }
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys_); }
   [[nodiscard]] double fpr_now() const noexcept { return keys_ == 0 ? 0.0 : target_fpr(); }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout", .text = fuse_layout_name(geometry_.wise, geometry_.cell_bits)},
-             {.name = "shards", .number = geometry_.shards()},
-             {.name = "segments", .number = geometry_.segments + geometry_.wise - 1},
-             {.name = "segment cells", .number = std::uint64_t{1} << geometry_.segment_bits}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept {

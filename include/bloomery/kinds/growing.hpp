@@ -37,7 +37,7 @@
 //     bool erased = filter->erase(bloomery::mix64(7));        // true
 #pragma once
 
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <bloomery/kinds/growing/fpr.hpp>
 #include <bloomery/kinds/growing/stored.hpp>
 
@@ -63,9 +63,16 @@ class BLOOMERY_API growing {
                                   .name = "growing",
                                   .summary = "grows with its keys at a kept rate, one cache line per key; erases",
                                   .lines = "1",
-                                  .grows = true,
-                                  .layouts = "slots16 slots24 slots32",
-                                  .modes = "multiset set"};
+                                  .grows = true};
+  static constexpr std::array<option_choice, 3> layouts{
+      {{.name = "slots16", .help = "slots of 16 bits: false-positive rates from 0.8 % up"},
+       {.name = "slots24", .help = "slots of 24 bits: lower ones"},
+       {.name = "slots32", .help = "slots of 32 bits: the lowest ones"}}};
+  static constexpr std::array<option_choice, 2> modes{
+      {{.name = "multiset", .help = "stores each copy of a key: erases and counts"},
+       {.name = "set", .help = "stores equal keys once"}}};
+  static constexpr std::array<option_info, 2> option_list{layout_option(layouts), mode_option(modes)};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     return sizing::plan_growing(request, layout);
@@ -74,18 +81,22 @@ class BLOOMERY_API growing {
   [[nodiscard]] result<growing> clone() const noexcept;
 
   insert_result insert(std::uint64_t digest) noexcept;
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     return refused_ || detail::with_slots(width_, [&](auto engine) { return engine.may_contain(state_, digest); });
   }
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), digest_feed(digests.data()));
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept {
+    return add_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Whether keys can be erased: an error that states why not. erase itself refuses by false.
@@ -129,15 +140,7 @@ class BLOOMERY_API growing {
   // Inserts that were stored, less those erased: exact.
   [[nodiscard]] std::uint64_t occurrences() const noexcept { return state_.occurrences; }
   [[nodiscard]] double fpr_now() const noexcept { return refused_ ? 1.0 : -std::expm1(-state_.coverage()); }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout",
-              .text = width_ == 16   ? "slots16"
-                      : width_ == 24 ? "slots24"
-                                     : "slots32"},
-             {.name = "mode", .text = mode_ == growing_mode::multiset ? "multiset" : "set"},
-             {.name = "pages", .number = pages()},
-             {.name = "spilled", .number = state_.spilled}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;

@@ -36,7 +36,7 @@
 #include <bloomery/kernels/blocked.hpp>
 #include <bloomery/kernels/ribbon/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <bloomery/kinds/ribbon/build.hpp>
 #include <bloomery/kinds/ribbon/layout.hpp>
 #include <bloomery/kinds/ribbon/system.hpp>
@@ -50,8 +50,7 @@ class BLOOMERY_API ribbon {
   static constexpr kind_info info{.id = 10,
                                   .name = "ribbon",
                                   .summary = "built once from all keys: the smallest filter, at any rate",
-                                  .lines = "2 to 9, side by side",
-                                  .is_static = true};
+                                  .lines = "2 to 9, side by side"};
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     return sizing::plan_ribbon(request, layout);
@@ -69,6 +68,12 @@ class BLOOMERY_API ribbon {
 #else
     return functions_->contains(view_, digest);
 #endif
+  }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept {
+    explanation out(digest);
+    detail::explain_ribbon(out, geometry_, view_, digest, {.name = "layer"});
+    return out;
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
@@ -112,12 +117,7 @@ class BLOOMERY_API ribbon {
   }
   [[nodiscard]] double estimated_keys() const noexcept { return static_cast<double>(keys_); }
   [[nodiscard]] double fpr_now() const noexcept { return geometry_.fpr(); }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "slot bits", .number = geometry_.rate.columns},
-             {.name = "slots", .number = geometry_.slots()},
-             {.name = "wider slots", .number = geometry_.wide_slots()},
-             {.name = "layers", .number = geometry_.layers()}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept {

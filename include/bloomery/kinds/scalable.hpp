@@ -64,14 +64,26 @@ class BLOOMERY_API scalable {
                                   .summary = "chain of blocked filters that grows at a kept rate; RedisBloom's bits",
                                   .lines = "1 a sub-filter",
                                   .grows = true,
-                                  .takes_digest128 = true,
-                                  .layouts = "split64 redis",
-                                  .modes = "scaling fixed",
-                                  .growth_factor = true,
-                                  .first_keys = 1000,
-                                  .fixed_mode = "fixed"};
+                                  .default_keys = 1000};
   static constexpr std::uint64_t usual_growth = 2;
   static constexpr std::uint64_t max_growth = 32768;
+  static constexpr std::array<option_choice, 2> layouts{
+      {{.name = "split64", .help = "sub-filters of kind blocked"},
+       {.name = "redis", .help = "the bytes of RedisBloom's Bloom filter"}}};
+  static constexpr std::array<option_choice, 2> modes{
+      {{.name = "scaling", .help = "takes any number of keys"},
+       {.name = "fixed", .help = "refuses more keys than it is made for", .needs_keys = true}}};
+  static constexpr std::array<option_info, 3> option_list{
+      {layout_option(layouts),
+       mode_option(modes),
+       {.name = "growth",
+        .title = "growth factor",
+        .type = option_type::integer,
+        .help = "size of a new sub-filter relative to the previous one",
+        .least = 1,
+        .most = max_growth,
+        .default_value = usual_growth}}};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   // For the first sub-filter; with memory or bits instead of an FPR, the FPR is the one that its share allows. In
   // layout redis the FPR is the one that RedisBloom's size delivers: for few keys, or very low FPRs, above the one
@@ -81,14 +93,19 @@ class BLOOMERY_API scalable {
   [[nodiscard]] result<scalable> clone() const noexcept;
 
   insert_result insert(std::uint64_t digest) noexcept { return insert_one(digest); }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   insert_result insert(digest128 digest) noexcept { return insert_one(digest); }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept { return ask_one(digest); }
   [[nodiscard]] bool may_contain(digest128 digest) const noexcept { return ask_one(digest); }
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept { return insert_all(digests).inserted; }
-  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept { return insert_all(digests).inserted; }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept { return explain_one(digest); }
+  [[nodiscard]] explanation explain(digest128 digest) const noexcept { return explain_one(digest); }
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept { return insert_all(digests).inserted; }
+  std::uint64_t add_batch(std::span<const digest128> digests) noexcept { return insert_all(digests).inserted; }
   // Stops at the first digest that does not fit: see bounded_kind in kinds/concept.hpp.
-  batch_outcome insert_until_full(std::span<const std::uint64_t> digests) noexcept { return insert_all(digests); }
-  batch_outcome insert_until_full(std::span<const digest128> digests) noexcept { return insert_all(digests); }
+  batch_outcome add_until_full(std::span<const std::uint64_t> digests) noexcept { return insert_all(digests); }
+  batch_outcome add_until_full(std::span<const digest128> digests) noexcept { return insert_all(digests); }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     ask_all(digests, mask);
@@ -114,6 +131,7 @@ class BLOOMERY_API scalable {
   [[nodiscard]] double target_fpr() const noexcept { return settings().fpr; }
   [[nodiscard]] chain_layout layout() const noexcept { return layout_; }
   [[nodiscard]] chain_mode mode() const noexcept { return settings().scales ? chain_mode::scaling : chain_mode::fixed; }
+  [[nodiscard]] bool grows() const noexcept { return mode() == chain_mode::scaling; }
   [[nodiscard]] std::uint64_t growth() const noexcept { return settings().growth; }
   [[nodiscard]] std::uint64_t first_keys() const noexcept { return settings().first_keys; }
   [[nodiscard]] unsigned digest_bits() const noexcept { return layout_ == chain_layout::redis ? 128 : 64; }
@@ -155,12 +173,7 @@ class BLOOMERY_API scalable {
   [[nodiscard]] double delivered_fpr() const noexcept {
     return with_chain([](auto& sub_filters) { return sub_filters.delivered_fpr(); });
   }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout", .text = layout_ == chain_layout::redis ? "redis" : "split64"},
-             {.name = "mode", .text = mode() == chain_mode::scaling ? "scaling" : "fixed"},
-             {.name = "growth", .number = growth()},
-             {.name = "sub-filters", .number = sub_filters()}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;
@@ -189,6 +202,8 @@ class BLOOMERY_API scalable {
         [&](auto& sub_filters) { return sub_filters.may_contain(rule_of<decltype(sub_filters)>::from(digest)); });
   }
   template <class Digest>
+  [[nodiscard]] explanation explain_one(const Digest& digest) const noexcept;
+  template <class Digest>
   batch_outcome insert_all(std::span<const Digest> digests) noexcept;
   template <class Digest>
   void ask_all(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept;
@@ -210,7 +225,7 @@ batch_outcome scalable::insert_all(std::span<const Digest> digests) noexcept {
   return with_chain([&](auto& sub_filters) {
     using rule = rule_of<decltype(sub_filters)>;
     if constexpr (std::is_same_v<Digest, typename rule::digest>) {
-      return sub_filters.insert_until_full(digests);
+      return sub_filters.add_until_full(digests);
     } else {
       batch_outcome all;
       for (const Digest& digest : digests) {
@@ -222,6 +237,13 @@ batch_outcome scalable::insert_all(std::span<const Digest> digests) noexcept {
       return all;
     }
   });
+}
+
+template <class Digest>
+explanation scalable::explain_one(const Digest& digest) const noexcept {
+  explanation out(digest);
+  with_chain([&](auto& sub_filters) { sub_filters.explain(out, rule_of<decltype(sub_filters)>::from(digest)); });
+  return out;
 }
 
 template <class Digest>

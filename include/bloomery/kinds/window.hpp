@@ -49,12 +49,28 @@ class BLOOMERY_API window {
   static constexpr kind_info info{.id = 7,
                                   .name = "window",
                                   .summary = "forgets: keys expire by number or by time; one cache line per key",
-                                  .lines = "1",
-                                  .expires = true,
-                                  .layouts = "stamped rotating[G]",
-                                  .generations_layout = "rotating",
-                                  .min_generations = window_layout::min_generations,
-                                  .max_generations = window_layout::max_generations};
+                                  .lines = "1"};
+  static constexpr std::array<option_choice, 2> layouts{
+      {{.name = "stamped", .help = "one cache line a look-up"},
+       {.name = "rotating",
+        .help = "a bit for each generation side by side: smaller, more lines a look-up",
+        .suffix = "[G]"}}};
+  static constexpr std::array<option_info, 3> option_list{
+      {layout_option(layouts),
+       {.name = "window",
+        .title = "window",
+        .type = option_type::duration,
+        .help = "time after which a key expires; without one, the number of later keys decides alone",
+        .most = window_layout::longest_window_ns},
+       {.name = "generations",
+        .title = "generations",
+        .type = option_type::integer,
+        .help = "layout rotating, with G generations",
+        .least = window_layout::min_generations,
+        .most = window_layout::max_generations,
+        .default_value = window_layout::usual_generations,
+        .follows = "rotating"}}};
+  static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept {
     const auto found = window_layout::find(layout);
@@ -69,20 +85,24 @@ class BLOOMERY_API window {
     keys_ += absent;
     return absent != 0 ? insert_result::inserted : insert_result::present;
   }
+  // As insert, without its answer. False: the filter is full and does not hold it.
+  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept { return engine_.may_contain(digest, now()); }
+  // What a look-up reads and decides: see kinds/explain.hpp.
+  [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept { return engine_.explain(digest, now()); }
   // How many generations ago the key was inserted last: never more than it was. Nothing when it is surely absent.
   [[nodiscard]] std::optional<unsigned> age(std::uint64_t digest) const noexcept { return engine_.age(digest, now()); }
 
   // How many of the digests were surely not in the window.
-  std::uint64_t insert_batch(std::span<const std::uint64_t> digests) noexcept {
-    return insert_stream(digests.size(), digest_feed(digests.data()));
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept {
+    return add_stream(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t insert_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept {
     engine_.may_contain_stream(count, feed, mask.data(), now());
   }
@@ -96,7 +116,7 @@ class BLOOMERY_API window {
 
   // What is guaranteed and what is really covered, now.
   [[nodiscard]] window_state window_now() const noexcept;
-  // Another clock; null is the system's. A filter that was loaded has the system's.
+  // Another clock; null is the system's. A filter that was loaded has that of load_options.
   void set_clock(const clock_hook* clock) noexcept { clock_ = clock; }
 
   [[nodiscard]] key_count keys() const noexcept { return {keys_, true}; }
@@ -113,12 +133,8 @@ class BLOOMERY_API window {
   [[nodiscard]] double estimated_keys() const noexcept {
     return static_cast<double>(engine_.schedule().keys_kept(engine_.record(), now()));
   }
-  [[nodiscard]] named_values describe() const noexcept {
-    return {{{.name = "layout", .text = layout_name(engine_.geometry().slots)},
-             {.name = "lines", .number = lines()},
-             {.name = "hash functions", .number = hashes()},
-             {.name = "generations", .number = generations()}}};
-  }
+  [[nodiscard]] fact_list facts() const noexcept;
+  [[nodiscard]] fact_list facts_now() const noexcept;
 
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept;

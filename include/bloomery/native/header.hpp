@@ -95,6 +95,8 @@ namespace detail {
 // All that can be checked before the size of the file is known; decode_header below compares that, too.
 BLOOMERY_API result<file_header> decode_header_area(std::span<const std::byte> first,
                                                     std::uint64_t file_bytes) noexcept;
+// What is left of decode_header then.
+BLOOMERY_API result<void> check_file_size(const file_header& header, std::uint64_t file_bytes) noexcept;
 
 }  // namespace detail
 

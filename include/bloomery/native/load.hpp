@@ -15,6 +15,7 @@
 #include <bloomery/kinds/concept.hpp>
 #include <bloomery/native/header.hpp>
 #include <bloomery/native/limit.hpp>
+#include <bloomery/native/text.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -26,6 +27,7 @@ struct load_options {
   const memory_hooks* memory = nullptr;  // must outlive the filter
   std::uint64_t max_bytes = no_limit;    // of any one piece of memory, and of input that is read as a whole
   bool shard = false;                    // take a shard of a set alone, too; else it is refused
+  const clock_hook* clock = nullptr;     // kinds that expire: the time; null is the system's. Must outlive the filter
 };
 
 template <filter_kind K>
@@ -67,7 +69,7 @@ struct kind_loader {
 };
 template <filter_kind K>
 constexpr kind_loader loader_of() noexcept {
-  kind_loader loader{K::info.id, K::info.name, K::info.takes_digest128, nullptr};
+  kind_loader loader{K::info.id, K::info.name, digest128_kind<K>, nullptr};
   if constexpr (mappable<K>) {
     loader.payload_bytes = [](const stored_shape& shape) noexcept { return K::payload_bytes(shape); };
   }
@@ -80,18 +82,24 @@ struct stored_payload {
   aligned_buffer payload;
 };
 
-BLOOMERY_API result<file_header> header_of(const byte_source& source) noexcept;
+// A file in memory, native or text, and its header.
+struct decoded_file {
+  file_header header{};
+  std::span<const std::byte> bytes{};  // all of it
+  text_block text{};                   // of a text
+};
+BLOOMERY_API result<decoded_file> decode_file(std::span<const std::byte> bytes) noexcept;
 // The kind's numbers against the header's sizes.
 BLOOMERY_API result<void> check_kind(const file_header& header, const kind_loader& kind) noexcept;
 // A shard alone is refused unless it is wanted: a key of another shard would be reported absent.
 BLOOMERY_API result<void> check_alone(const file_header& header, bool shard) noexcept;
-BLOOMERY_API result<stored_payload> read_native(const byte_source& source, const kind_loader& kind,
+// What follows the header.
+BLOOMERY_API result<stored_payload> read_native(const file_header& header, const byte_source& source,
+                                                const kind_loader& kind, const load_options& options) noexcept;
+BLOOMERY_API result<stored_payload> read_native(const decoded_file& file, const kind_loader& kind,
                                                 const load_options& options) noexcept;
-// The same of a file in memory, native or text.
-BLOOMERY_API result<stored_payload> read_native_bytes(std::span<const std::byte> bytes, const kind_loader& kind,
-                                                      const load_options& options) noexcept;
 // The native file inside a text.
-BLOOMERY_API result<aligned_buffer> unpack_text(std::span<const std::byte> text, const load_options& options) noexcept;
+BLOOMERY_API result<aligned_buffer> unpack_text(const text_block& text, const load_options& options) noexcept;
 
 template <filter_kind K>
 result<stored_filter<K>> adopt_payload(result<stored_payload> stored, const load_options& options) noexcept {
@@ -107,6 +115,7 @@ result<stored_filter<K>> adopt_payload(result<stored_payload> stored, const load
     }
   }();
   if (!filter) return fail(filter.error());
+  if constexpr (requires { filter->set_clock(options.clock); }) filter->set_clock(options.clock);
   return stored_filter<K>{std::move(*filter), stored->header.hash, stored->header};
 }
 
@@ -115,7 +124,9 @@ result<stored_filter<K>> adopt_payload(result<stored_payload> stored, const load
 // A file in memory, native or text.
 template <filter_kind K>
 result<stored_filter<K>> load_bytes(std::span<const std::byte> bytes, const load_options& options = {}) noexcept {
-  return detail::adopt_payload<K>(detail::read_native_bytes(bytes, detail::loader_of<K>(), options), options);
+  const auto file = detail::decode_file(bytes);
+  if (!file) return fail(file.error());
+  return detail::adopt_payload<K>(detail::read_native(*file, detail::loader_of<K>(), options), options);
 }
 
 // The header of a file in memory, native or text.

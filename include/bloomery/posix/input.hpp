@@ -1,10 +1,14 @@
 // posix/input.hpp: a file opened for reading, or anything else that can be read to its end (a pipe, a device).
 //
+// A filter's file is opened once. Detection, header, loading and mapping take the input_file, so that all of them see
+// one file, whatever gets its name meanwhile.
+//
 // A regular file is read where it is needed (`read_at`). Everything else is read into memory as a whole, which grows as
 // bytes arrive and never beyond a limit (`read_file`).
 #pragma once
 
 #include <bloomery/core/buffer.hpp>
+#include <bloomery/core/file_path.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/native/limit.hpp>
 #include <bloomery/posix/system.hpp>
@@ -13,20 +17,30 @@
 #include <cstdio>
 #include <cstring>
 #include <span>
+#include <string_view>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
 class input_file {
  public:
-  static result<input_file> open(const char* path) noexcept {
-    input_file file;
-    int fd = detail::open_again(path, O_RDONLY);
+  static result<input_file> open(file_path path) noexcept {
+    int fd = detail::open_again(path.c_str(), O_RDONLY);
     // A socket as standard input cannot be opened by name.
-    if (fd < 0 && errno == ENXIO && detail::descriptor_of(path) >= 0) fd = ::dup(detail::descriptor_of(path));
-    if (fd < 0) return detail::fail_errno("cannot open", errno);
-    file.fd_ = detail::unique_fd(fd);
+    if (fd < 0 && errno == ENXIO && detail::descriptor_of(path.c_str()) >= 0) {
+      fd = ::dup(detail::descriptor_of(path.c_str()));
+    }
+    if (fd < 0) return name_file(detail::fail_errno("cannot open", errno), path.c_str());
+    auto file = adopt(detail::unique_fd(fd));
+    if (!file) return name_file(std::move(file), path.c_str());
+    file->path_.assign(path.c_str());
+    return file;
+  }
+  // A descriptor that is open for reading already.
+  static result<input_file> adopt(detail::unique_fd fd) noexcept {
+    input_file file;
+    file.fd_ = std::move(fd);
     struct stat status {};
-    if (::fstat(fd, &status) != 0) return detail::fail_errno("cannot open", errno);
+    if (::fstat(file.fd_.get(), &status) != 0) return detail::fail_errno("cannot open", errno);
     if (S_ISDIR(status.st_mode)) return fail(errc::is_directory);
     file.regular_ = S_ISREG(status.st_mode);
     file.size_ = file.regular_ ? static_cast<std::uint64_t>(status.st_size) : 0;
@@ -34,6 +48,8 @@ class input_file {
   }
 
   [[nodiscard]] int descriptor() const noexcept { return fd_.get(); }
+  // As it was opened, for errors.
+  [[nodiscard]] std::string_view path() const noexcept { return path_.view(); }
   [[nodiscard]] bool is_regular() const noexcept { return regular_; }
   // Of a regular file, when it was opened.
   [[nodiscard]] std::uint64_t size_bytes() const noexcept { return size_; }
@@ -47,9 +63,9 @@ class input_file {
       const ssize_t got = ::pread(fd_.get(), out.data(), step, static_cast<off_t>(offset));
       if (got < 0) {
         if (errno == EINTR) continue;
-        return detail::fail_errno("cannot read", errno);
+        return name_file(detail::fail_errno("cannot read", errno), path());
       }
-      if (got == 0) return fail(errc::truncated, {}, {offset, wanted_end});
+      if (got == 0) return name_file(fail(errc::truncated, {}, {offset, wanted_end}), path());
       offset += static_cast<std::uint64_t>(got);
       out = out.subspan(static_cast<std::size_t>(got));
     }
@@ -63,7 +79,7 @@ class input_file {
       const ssize_t got = ::read(fd_.get(), out.data() + filled, out.size() - filled);
       if (got < 0) {
         if (errno == EINTR) continue;
-        return detail::fail_errno("cannot read", errno);
+        return name_file(detail::fail_errno("cannot read", errno), path());
       }
       if (got == 0) break;
       filled += static_cast<std::size_t>(got);
@@ -74,6 +90,7 @@ class input_file {
  private:
   input_file() noexcept = default;
   detail::unique_fd fd_;
+  path_tail path_;
   std::uint64_t size_ = 0;
   bool regular_ = false;
 };
@@ -132,7 +149,7 @@ result<file_bytes> read_open_file(const input_file& file, const memory_hooks* me
 }  // namespace detail
 
 // The whole of any file, pipe or device.
-BLOOMERY_API result<file_bytes> read_file(const char* path, const memory_hooks* memory = nullptr,
+BLOOMERY_API result<file_bytes> read_file(file_path path, const memory_hooks* memory = nullptr,
                                           std::uint64_t max_bytes = no_limit) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI

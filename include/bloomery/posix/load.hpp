@@ -7,6 +7,12 @@
 //
 // Everything is checked as native/load.hpp describes. `path` may be a pipe or a device; such input is read into memory
 // first. `read_header` returns what a file holds without reading the rest of it.
+//
+// A file is opened once and its header decoded once. A program that needs the header before it loads does that, too:
+//
+//     auto input = bloomery::input_file::open("users.bloom");
+//     auto file = bloomery::native_file::read(*input);
+//     if (file->header().kind_id == bloomery::bloom::info.id) auto stored = bloomery::load<bloomery::bloom>(*file);
 #pragma once
 
 #include <bloomery/native/load.hpp>
@@ -14,27 +20,63 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-namespace detail {
-BLOOMERY_API result<stored_payload> load_file(const char* path, const kind_loader& kind,
-                                              const load_options& options) noexcept;
-// As read_file, for what should be a filter: other streams are refused by their first bytes, and none is read further
-// than its header states, however long it goes on.
-BLOOMERY_API result<file_bytes> read_filter(const input_file& file, const memory_hooks* memory,
-                                            std::uint64_t max_bytes) noexcept;
-}  // namespace detail
+// A native file, or its text, that is open, and its header. Of a regular file nothing more is read yet; a pipe and a
+// text are read to their ends.
+class BLOOMERY_API native_file {
+ public:
+  // `file` must outlive the result.
+  static result<native_file> read(const input_file& file, const load_options& options = {}) noexcept;
+  // The same of a regular file whose first large_header_bytes, or all, were read before.
+  static result<native_file> read(const input_file& file, std::span<const std::byte> first,
+                                  const load_options& options = {}) noexcept;
+  // Of bytes that were read before, all of them.
+  static result<native_file> read(file_bytes bytes) noexcept;
+  // The same, of which the header was decoded before, without the size of the file.
+  static result<native_file> read(file_bytes bytes, const file_header& header) noexcept;
+
+  [[nodiscard]] const file_header& header() const noexcept { return decoded_.header; }
+  [[nodiscard]] std::uint64_t size_bytes() const noexcept {
+    return file_ != nullptr ? file_->size_bytes() : bytes_.size;
+  }
+  // The file, if its payload can be mapped: it is regular, not packed and no text. Else nullptr.
+  [[nodiscard]] const input_file* mappable_file() const noexcept {
+    return header().codec == codec_none ? file_ : nullptr;
+  }
+  // The payload, checked and unpacked.
+  [[nodiscard]] result<detail::stored_payload> read_payload(const detail::kind_loader& kind,
+                                                            const load_options& options) const noexcept;
+
+ private:
+  native_file() noexcept = default;
+  const input_file* file_ = nullptr;  // nullptr: it is in bytes_
+  file_bytes bytes_{};
+  detail::decoded_file decoded_{};
+};
 
 // The bytes of a filter's file, read once, for input that cannot be read again (a pipe): call read_header_bytes for
 // the kind, then load_bytes.
-BLOOMERY_API result<file_bytes> read_filter(const char* path, const memory_hooks* memory = nullptr,
+BLOOMERY_API result<file_bytes> read_filter(file_path path, const memory_hooks* memory = nullptr,
                                             std::uint64_t max_bytes = no_limit) noexcept;
 
 template <filter_kind K>
-result<stored_filter<K>> load(const char* path, const load_options& options = {}) noexcept {
-  return detail::adopt_payload<K>(detail::load_file(path, detail::loader_of<K>(), options), options);
+result<stored_filter<K>> load(const native_file& file, const load_options& options = {}) noexcept {
+  return detail::adopt_payload<K>(file.read_payload(detail::loader_of<K>(), options), options);
+}
+template <filter_kind K>
+result<stored_filter<K>> load(const input_file& file, const load_options& options = {}) noexcept {
+  const auto native = native_file::read(file, options);
+  if (!native) return name_file(fail(native.error()), file.path());
+  return name_file(load<K>(*native, options), file.path());
+}
+template <filter_kind K>
+result<stored_filter<K>> load(file_path path, const load_options& options = {}) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  return load<K>(*file, options);
 }
 
-// The header of a file. Input that can be read only once (a pipe) is used up by this: see read_filter.
-BLOOMERY_API result<file_header> read_header(const char* path) noexcept;
+// The header of a file. Input that can be read only once (a pipe) is used up by this: see native_file.
+BLOOMERY_API result<file_header> read_header(file_path path) noexcept;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
 

@@ -4,6 +4,8 @@
 //     if (!filter) return fail(filter.error());
 //     bloomery::result<bool> maybe = filter->may_contain(digest);
 //
+// posix/mapped_filter.hpp takes keys.
+//
 // Opening checks the header and reads nothing else, so a file of any size opens at once. A chunk of 4096 bytes is
 // checked when a look-up first touches it; a damaged one is an error of that look-up (errc::chunk_damaged), never a
 // wrong answer. `trust` leaves that check out, for files known to be whole. `verify_all` checks everything now; from
@@ -11,7 +13,7 @@
 //
 // Threads         any number at once. Two that touch a chunk at the same time may both check it.
 // Limits          regular files that are neither packed nor in text encoding: others are refused with
-//                 errc::unsupported. Do not cut or overwrite a mapped file in place (posix/mapping.hpp); `save`
+//                 errc::not_mappable. Do not cut or overwrite a mapped file in place (posix/mapping.hpp); `save`
 //                 replaces it safely.
 #pragma once
 
@@ -20,11 +22,12 @@
 #include <bloomery/core/buffer.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/kinds/batch.hpp>
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <bloomery/native/chunks.hpp>
 #include <bloomery/native/header.hpp>
 #include <bloomery/native/load.hpp>
 #include <bloomery/native/text.hpp>
+#include <bloomery/posix/load.hpp>
 #include <bloomery/posix/mapping.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -76,7 +79,12 @@ template <mappable K>
 class mapped {
  public:
   // `shard`: take a shard of a set alone, too.
-  static result<mapped> open(const char* path, bool trust = false, const memory_hooks* memory = nullptr,
+  static result<mapped> open(file_path path, bool trust = false, const memory_hooks* memory = nullptr,
+                             bool shard = false) noexcept;
+  // A file that is open, or whose header has been read, too.
+  static result<mapped> open(const input_file& file, bool trust = false, const memory_hooks* memory = nullptr,
+                             bool shard = false) noexcept;
+  static result<mapped> open(const native_file& file, bool trust = false, const memory_hooks* memory = nullptr,
                              bool shard = false) noexcept;
 
   // Digests of 64 bits, and of 128 for kinds that take them.
@@ -87,6 +95,14 @@ class mapped {
       if (auto whole = check_touched(digest); !whole) return fail(whole.error());
     }
     return filter_.may_contain(digest);
+  }
+  template <class Digest>
+  [[nodiscard]] result<explanation> explain(Digest digest) const noexcept requires explained_kind<K> {
+    if (auto fits = check_digest_width<Digest>(header_.shape.digest_bits); !fits) return fail(fits.error());
+    if (!known_whole()) {
+      if (auto whole = check_touched(digest); !whole) return fail(whole.error());
+    }
+    return filter_.explain(digest);
   }
   // As K::may_contain_batch. When it fails, the mask holds no answers.
   result<void> may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
@@ -108,10 +124,19 @@ class mapped {
     return {};
   }
 
+  // Whether no look-up has to check a chunk any more.
+  [[nodiscard]] bool is_known_whole() const noexcept { return known_whole(); }
   // Reads the whole file once and compares every chunk with its checksum.
   [[nodiscard]] result<void> verify_all() const noexcept;
-  // The same, but that a trusted file is taken as it is.
-  [[nodiscard]] result<void> verify_unless_trusted() const noexcept { return trust_ ? result<void>{} : verify_all(); }
+  // The same, but that a trusted file is taken as it is, and one whose chunks have all been checked is not read again.
+  [[nodiscard]] result<void> verify_unless_trusted() const noexcept {
+    return known_whole() ? result<void>{} : verify_all();
+  }
+
+  // Kinds that expire: another clock, null is the system's.
+  void set_clock(const clock_hook* clock) noexcept {
+    if constexpr (requires { filter_.set_clock(clock); }) filter_.set_clock(clock);
+  }
 
   // The filter as it is in the file, for everything but look-ups (fill, describe, clone). Its bytes are not checked
   // unless verify_all has succeeded. It must not outlive the mapping.
@@ -120,6 +145,17 @@ class mapped {
   [[nodiscard]] hash_spec hash() const noexcept { return header_.hash; }
 
  private:
+  static failure is_text() noexcept { return fail(errc::not_mappable, "in text form"); }
+  static result<void> check(const file_header& header, bool shard) noexcept {
+    if (auto done = detail::check_kind(header, detail::loader_of<K>()); !done) return done;
+    if (auto whole = detail::check_alone(header, shard); !whole) return whole;
+    if (header.codec != codec_none) {
+      return fail(errc::not_mappable, "compressed");
+    }
+    return {};
+  }
+  static result<mapped> view(file_mapping mapping, const file_header& header, bool trust,
+                             const memory_hooks* memory) noexcept;
   mapped(file_mapping mapping, const file_header& header, K filter, detail::verified_chunks verified,
          bool trust) noexcept
       : mapping_(std::move(mapping)),
@@ -156,25 +192,43 @@ class mapped {
 };
 
 template <mappable K>
-result<mapped<K>> mapped<K>::open(const char* path, bool trust, const memory_hooks* memory, bool shard) noexcept {
-  auto mapping = file_mapping::open(path);
+result<mapped<K>> mapped<K>::open(file_path path, bool trust, const memory_hooks* memory, bool shard) noexcept {
+  const auto file = input_file::open(path);
+  if (!file) return fail(file.error());
+  return open(*file, trust, memory, shard);
+}
+
+template <mappable K>
+result<mapped<K>> mapped<K>::open(const input_file& file, bool trust, const memory_hooks* memory, bool shard) noexcept {
+  auto mapping = file_mapping::open(file);
   if (!mapping) return fail(mapping.error());
   const auto first = mapping->bytes().first(std::min<std::size_t>(mapping->bytes().size(), large_header_bytes));
-  if (is_text_form(first)) {
-    return fail(errc::unsupported, "is in text form and cannot be asked in place: load it into memory");
-  }
+  if (is_text_form(first)) return name_file(is_text(), file.path());
   const auto header = decode_header(first, mapping->bytes().size());
-  if (!header) return fail(header.error());
-  if (auto done = detail::check_kind(*header, detail::loader_of<K>()); !done) return fail(done.error());
-  if (auto whole = detail::check_alone(*header, shard); !whole) return fail(whole.error());
-  if (header->codec != codec_none) {
-    return fail(errc::unsupported, "is compressed and cannot be asked in place: load it into memory");
-  }
-  auto filter = K::view(header->shape, mapping->bytes().subspan(header->payload_offset(), header->stored_bytes));
+  if (!header) return name_file(fail(header.error()), file.path());
+  if (auto right = check(*header, shard); !right) return name_file(fail(right.error()), file.path());
+  return name_file(view(std::move(*mapping), *header, trust, memory), file.path());
+}
+
+template <mappable K>
+result<mapped<K>> mapped<K>::open(const native_file& file, bool trust, const memory_hooks* memory,
+                                  bool shard) noexcept {
+  if (file.header().text) return is_text();
+  if (auto right = check(file.header(), shard); !right) return fail(right.error());
+  if (file.mappable_file() == nullptr) return file_mapping::not_regular();
+  auto mapping = file_mapping::open(*file.mappable_file());
+  if (!mapping) return fail(mapping.error());
+  return view(std::move(*mapping), file.header(), trust, memory);
+}
+
+template <mappable K>
+result<mapped<K>> mapped<K>::view(file_mapping mapping, const file_header& header, bool trust,
+                                  const memory_hooks* memory) noexcept {
+  auto filter = K::view(header.shape, mapping.bytes().subspan(header.payload_offset(), header.stored_bytes));
   if (!filter) return fail(filter.error());
-  auto verified = detail::verified_chunks::make(header->chunks(), memory);
+  auto verified = detail::verified_chunks::make(header.chunks(), memory);
   if (!verified) return fail(verified.error());
-  return mapped(std::move(*mapping), *header, std::move(*filter), std::move(*verified), trust);
+  return mapped(std::move(mapping), header, std::move(*filter), std::move(*verified), trust);
 }
 
 template <mappable K>
@@ -185,7 +239,9 @@ result<void> mapped<K>::check_chunk(std::uint64_t chunk) const noexcept {
   const bool whole = chunk_checksum(chunk, chunk_at(stored(), chunk)) == expected &&
                      (chunk + 1 != header_.chunks() ||
                       all_zero(mapping_.bytes().subspan(padding_at, padding_bytes(header_.stored_bytes))));
-  if (!whole) return chunk_damaged(header_.payload_offset(), header_.stored_bytes, chunk);
+  if (!whole) {
+    return name_file(chunk_damaged(header_.payload_offset(), header_.stored_bytes, chunk), mapping_.path());
+  }
   verified_.set(chunk);
   return {};
 }

@@ -11,34 +11,41 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <utility>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
 class file_mapping {
  public:
-  static result<file_mapping> open(const char* path) noexcept {
-    auto file = input_file::open(path);
+  static result<file_mapping> open(file_path path) noexcept {
+    const auto file = input_file::open(path);
     if (!file) return fail(file.error());
-    if (!file->is_regular()) {
-      return fail(errc::unsupported, "is a pipe or device and cannot be memory-mapped: load it into memory");
-    }
-    if (file->size_bytes() == 0) return fail(errc::empty_file, {}, {256});
-    void* memory = ::mmap(nullptr, file->size_bytes(), PROT_READ, MAP_SHARED, file->descriptor(), 0);
-    if (memory == MAP_FAILED) return detail::fail_errno("cannot map", errno);
+    return open(*file);
+  }
+  // A file that is open; the mapping may outlive it.
+  static result<file_mapping> open(const input_file& file) noexcept {
+    if (!file.is_regular()) return name_file(not_regular(), file.path());
+    if (file.size_bytes() == 0) return name_file(fail(errc::empty_file, {}, {256}), file.path());
+    void* memory = ::mmap(nullptr, file.size_bytes(), PROT_READ, MAP_SHARED, file.descriptor(), 0);
+    if (memory == MAP_FAILED) return name_file(detail::fail_errno("cannot map", errno), file.path());
     file_mapping mapping;
+    mapping.path_.assign(file.path());
     mapping.data_ = static_cast<const std::byte*>(memory);
-    mapping.size_ = file->size_bytes();
+    mapping.size_ = file.size_bytes();
     mapping.advise_random();
     return mapping;
   }
 
+  static failure not_regular() noexcept { return fail(errc::not_mappable, "a pipe or device"); }
+
   file_mapping() noexcept = default;
   file_mapping(file_mapping&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), path_(other.path_) {}
   file_mapping& operator=(file_mapping&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);
+    std::swap(path_, other.path_);
     return *this;
   }
   file_mapping(const file_mapping&) = delete;
@@ -48,6 +55,9 @@ class file_mapping {
   }
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
+
+  // As it was opened, for errors.
+  [[nodiscard]] std::string_view path() const noexcept { return path_.view(); }
 
   // How the kernel reads ahead. Random is the state after open: a probe should cost its own page and no other.
   void advise_random() const noexcept { advise(MADV_RANDOM); }
@@ -59,6 +69,7 @@ class file_mapping {
   }
   const std::byte* data_ = nullptr;
   std::size_t size_ = 0;
+  path_tail path_;
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI

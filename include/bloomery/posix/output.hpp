@@ -56,7 +56,9 @@ class BLOOMERY_API output_file {
   // Refuses at once what would be refused at the end: a directory, and an existing file unless `replace`.
   static result<output_file> open(const char* path, bool replace) noexcept;
 
-  result<void> write(std::span<const std::byte> bytes) noexcept { return detail::write_all(fd_.get(), bytes); }
+  result<void> write(std::span<const std::byte> bytes) noexcept {
+    return name_file(detail::write_all(fd_.get(), bytes), path_.view());
+  }
   // Makes the new file visible under its name. Without this the temporary file is removed at the end of the scope.
   result<void> commit() noexcept;
   // What commit does first: all bytes are on the disk and the file is closed; nothing more can be written.
@@ -78,6 +80,7 @@ class BLOOMERY_API output_file {
 
   output_file(output_file&& other) noexcept
       : fd_(std::move(other.fd_)),
+        path_(other.path_),
         target_(other.target_),
         temporary_(other.temporary_),
         slot_(std::exchange(other.slot_, nullptr)),
@@ -94,10 +97,13 @@ class BLOOMERY_API output_file {
 
  private:
   output_file() noexcept = default;
+  result<void> open_new(const char* path) noexcept;
   result<void> open_straight(const char* path) noexcept;
   result<void> create_temporary() noexcept;
   result<void> keep_permissions() noexcept;
   result<void> publish() noexcept;
+  result<void> write_out() noexcept;
+  result<void> exchange() noexcept;
   [[nodiscard]] bool is_new_file(const detail::path_text& path) const noexcept;
   [[nodiscard]] detail::path_text old_name() const noexcept;
   void claim_slot() noexcept;
@@ -110,6 +116,7 @@ class BLOOMERY_API output_file {
     gid_t group = 0;
   };
   detail::unique_fd fd_;
+  path_tail path_;  // as it was opened, for errors
   detail::path_text target_;
   detail::path_text temporary_;
   detail::temporary_slot* slot_ = nullptr;

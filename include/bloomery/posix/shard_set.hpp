@@ -7,8 +7,8 @@
 //
 // Reading: each file must be the shard that its name states, of as many, and of the same set as the first.
 //
-// An error in one shard is errc::bad_shard; its text begins with the shard ("02-of-04 is cut short...") and number[0]
-// is the shard's number.
+// An error in one shard is errc::bad_shard; its text begins with the shard ("02-of-04 is cut short..."), number[0] is
+// the shard's number, its remedy is that of the error, and its path that of the set.
 #pragma once
 
 #include <dirent.h>
@@ -109,22 +109,28 @@ result<void> save_shards(const char* path, unsigned count, const save_options& o
   if (auto usable = check_shards(count); !usable) return usable;
   const auto there = find_shards(path);
   if (!there) return fail(there.error());
-  if (*there != 0 && *there != count) return fail(errc::two_shard_sets, {}, {*there, count});
+  if (*there != 0 && *there != count) return name_file(fail(errc::two_shard_sets, {}, {*there, count}), path);
   save_options how = options;
   how.shard = {};
   save_options plain{.memory = options.memory};
   for (unsigned i = 0; i < count; ++i) {
     detail::stamping_sink stamp;
-    if (auto done = write(i, byte_sink(stamp), plain); !done) return fail_shard(i, count, done.error());
+    if (auto done = write(i, byte_sink(stamp), plain); !done) {
+      return name_file(fail_shard(i, count, done.error()), path);
+    }
     how.shard.stamp += mix64(stamp.value() + i);
   }
   output_set files;
   if (auto room = files.reserve(count, options.memory); !room) return room;
-  if (auto done = detail::stage_shards(path, count, how, write, files); !done) return done;
+  if (auto done = detail::stage_shards(path, count, how, write, files); !done) {
+    return name_file(done, path);
+  }
   unsigned where = 0;
   const auto done = files.commit(where);
-  if (!done && done.error().code != errc::not_synced) return fail_shard(where, count, done.error());
-  return done;
+  if (!done && done.error().code != errc::not_synced) {
+    return name_file(fail_shard(where, count, done.error()), path);
+  }
+  return name_file(done, path);
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

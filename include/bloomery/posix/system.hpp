@@ -1,6 +1,6 @@
 // posix/system.hpp: what the file layer needs of the system: descriptors that close themselves, and errno as an error.
 //
-// No error of the library names a file: the caller knows the name and puts it in front.
+// Functions that take a path put it into their errors (`name_file`), as do the classes of open files.
 #pragma once
 
 #include <fcntl.h>

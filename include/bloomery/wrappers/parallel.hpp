@@ -1,6 +1,6 @@
 // wrappers/parallel.hpp: batches over all cores.
 //
-//     bloomery::parallel::insert_batch(*seen, std::span<const std::string>(keys));             // all processors
+//     bloomery::parallel::add_batch(*seen, std::span<const std::string>(keys));             // all processors
 //     bloomery::parallel::may_contain_batch(*seen, std::span<const std::string>(keys), mask, 4);  // four threads
 //
 // Same bits, answers and counts as the filter's own batch calls, whatever the number of threads. Nothing else may touch
@@ -158,17 +158,17 @@ void may_contain_batch(const filter<K, H>& of, std::span<const Key> keys, std::s
 
 // How many of the keys changed something.
 template <class K, class H, class Key>
-std::uint64_t insert_batch(filter<K, H>& into, std::span<const Key> keys, unsigned threads = 0) noexcept {
+std::uint64_t add_batch(filter<K, H>& into, std::span<const Key> keys, unsigned threads = 0) noexcept {
   const unsigned parts = detail::threads_for(threads, keys.size());
   if constexpr (partitioned_kind<K>) {
     auto sorted = parts == 1 ? result<detail::sorted_digests>() : detail::sorted_digests::make(parts);
-    if (parts == 1 || !sorted) return into.insert_batch(keys);
+    if (parts == 1 || !sorted) return into.add_batch(keys);
     std::atomic<std::uint64_t> total = 0;
     run_pool(parts, [&](team_member& self) { total += detail::sort_and_fill(into, keys, self, *sorted); });
     into.kind().add_to_count(total);
     return total;
   } else {
-    return into.insert_batch(keys);
+    return into.add_batch(keys);
   }
 }
 

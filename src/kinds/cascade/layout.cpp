@@ -4,9 +4,9 @@ namespace bloomery::inline BLOOMERY_ABI {
 namespace sizing {
 
 BLOOMERY_BODY result<void> check_cascade(const size_request& request, std::string_view layout) noexcept {
-  if (!layout.empty()) return fail(errc::unsupported, "kind cascade has no layouts to choose: leave the layout out");
+  if (!layout.empty()) return fail(errc::kind_has_one_layout, "cascade");
   if (request.hashes.value_or(0) != 0) {
-    return fail(errc::unsupported, "kind cascade has no hash functions to choose: leave their number out");
+    return fail(errc::kind_has_no_hashes, "cascade");
   }
   if (request.bits || request.memory_bytes || request.bits_per_key) {
     return fail(errc::unsupported, "kind cascade is as large as its two lists need: leave the size out");

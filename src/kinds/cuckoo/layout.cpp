@@ -75,7 +75,7 @@ BLOOMERY_BODY failure cuckoo_refusal(const size_request& request, const cuckoo_c
 BLOOMERY_BODY result<cuckoo_sized> size_cuckoo(const size_request& request, std::string_view layout) noexcept {
   if (auto checked = check(request); !checked) return fail(checked.error());
   if (request.hashes.value_or(0) != 0) {
-    return fail(errc::unsupported, "kind cuckoo has no hash functions to choose: leave their number out");
+    return fail(errc::kind_has_no_hashes, cuckoo_model::name);
   }
   const auto choice = find_cuckoo_layout(layout);
   if (!choice) return fail(choice.error());

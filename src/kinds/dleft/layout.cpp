@@ -41,10 +41,10 @@ BLOOMERY_BODY failure dleft_refusal(const size_request& request, double bits) no
 }
 
 BLOOMERY_BODY result<dleft_sized> size_dleft(const size_request& request, std::string_view layout) noexcept {
-  if (!layout.empty()) return fail(errc::unsupported, "kind dleft has one layout: leave --layout out");
+  if (!layout.empty()) return fail(errc::kind_has_one_layout, dleft_model::name);
   if (auto checked = check(request); !checked) return fail(checked.error());
   if (request.hashes.value_or(0) != 0) {
-    return fail(errc::unsupported, "kind dleft has no hash functions to choose: leave their number out");
+    return fail(errc::kind_has_no_hashes, dleft_model::name);
   }
   double bits = 0;
   if (request.bits) bits = std::max(1.0, static_cast<double>(*request.bits));

@@ -55,7 +55,7 @@ BLOOMERY_BODY std::uint64_t fuse_keys_in(const fuse_model& model, const size_req
 BLOOMERY_BODY result<fuse_sized> size_fuse(const size_request& request, std::string_view layout) noexcept {
   if (auto checked = check(request); !checked) return fail(checked.error());
   if (request.hashes.value_or(0) != 0) {
-    return fail(errc::unsupported, "kind fuse has no hash functions to choose: leave their number out");
+    return fail(errc::kind_has_no_hashes, fuse_model::name);
   }
   const auto choice = find_fuse_layout(layout);
   if (!choice) return fail(choice.error());

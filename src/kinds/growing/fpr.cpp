@@ -52,7 +52,7 @@ BLOOMERY_BODY result<growing_model> growing_that_fits(std::optional<unsigned> wi
 BLOOMERY_BODY result<growing_model> solve_growing(const size_request& request, std::string_view layout) noexcept {
   if (auto checked = check(request); !checked) return fail(checked.error());
   if (request.hashes.value_or(0) != 0) {
-    return fail(errc::unsupported, "kind growing has no hash functions to choose: leave their number out");
+    return fail(errc::kind_has_no_hashes, "growing");
   }
   std::optional<unsigned> width;
   if (!layout.empty()) {

@@ -132,4 +132,76 @@ BLOOMERY_BODY double window_engine::fpr(std::uint64_t now_ns) const noexcept {
   return seen.lines == 0 ? 0.0 : sum / static_cast<double>(seen.lines);
 }
 
+namespace detail {
+
+// One lane of a line; one that is left over is read as zero.
+inline lookup_probe window_lane_probe(const kernels::window_view& view, const std::byte* line, std::uint32_t probe,
+                                      unsigned lane, bool live) noexcept {
+  const std::uint32_t bit = kernels::window_bit(probe, lane);
+  const unsigned at = lane * kernels::window_lane_bits + static_cast<unsigned>(std::countr_zero(bit));
+  const bool is_set = live && (kernels::window_lane(line, lane) & bit) != 0;
+  const auto first = static_cast<std::uint64_t>(line - view.bytes);
+  return {.position = first * 8 + at,
+          .byte_offset = first + at / 8,
+          .read = is_set ? 1U : 0U,
+          .expected = 1,
+          .unit = probe_unit::bit,
+          .has_expected = true,
+          .matches = is_set};
+}
+
+inline void draw_window_line(explanation& out, const kernels::window_view& view, const std::byte* line) noexcept {
+  constexpr std::uint64_t bits = std::uint64_t{kernels::window_lanes} * kernels::window_lane_bits;
+  const auto value = [line](std::uint64_t i) { return std::to_integer<unsigned>(line[i / 8]) >> (i % 8) & 1U; };
+  out.draw(static_cast<std::uint64_t>(line - view.bytes) * 8, bits, value);
+}
+
+}  // namespace detail
+
+BLOOMERY_BODY explanation window_engine::explain(std::uint64_t digest, std::uint64_t now_ns) const noexcept {
+  explanation out(digest);
+  const kernels::window_view seen = view(now_ns);
+  const std::byte* line = seen.bytes + seen.offset_of(digest);
+  const std::uint32_t probe = kernels::window_probe(digest);
+  if (seen.slots == 1) {
+    const std::uint32_t live = kernels::window_live(seen.gap(kernels::window_stamp(line)));
+    out.begin({.place = "line",
+               .place_index = seen.line_of(digest),
+               .rule = probe_rule::run,
+               .needed = static_cast<std::uint32_t>(seen.hashes)});
+    for (unsigned i = 0; i < kernels::window_lanes; ++i) {
+      const auto lane =
+          static_cast<unsigned>(std::countr_zero(kernels::window_physical(std::uint32_t{1} << i, seen.base)));
+      out.add(detail::window_lane_probe(seen, line, probe, lane, (live >> i & 1U) != 0));
+    }
+    detail::draw_window_line(out, seen, line);
+    out.end();
+    return out;
+  }
+  const std::uint32_t wanted = kernels::window_physical(seen.key_lanes(), kernels::window_rotation(digest));
+  for (unsigned age = 0; age < seen.slots; ++age) {
+    const unsigned number = (seen.generation % seen.slots + seen.slots - age) % seen.slots;
+    const std::byte* slot = line + number * kernels::window_line_bytes;
+    const std::uint32_t stamp = kernels::window_stamp(slot);
+    const bool live = stamp == seen.generation_before(age);
+    out.begin({.part = {.name = "generation", .index = age},
+               .place = "line",
+               .place_index = seen.line_of(digest) * seen.slots + number});
+    const auto first = static_cast<std::uint64_t>(slot - seen.bytes);
+    out.add({.position = first / kernels::window_line_bytes,
+             .byte_offset = first + std::uint64_t{4} * kernels::window_lanes,
+             .read = stamp,
+             .expected = seen.generation_before(age),
+             .unit = probe_unit::stamp,
+             .has_expected = true,
+             .matches = live});
+    for (unsigned lane = 0; lane < kernels::window_lanes; ++lane) {
+      if ((wanted >> lane & 1U) != 0) out.add(detail::window_lane_probe(seen, slot, probe, lane, live));
+    }
+    detail::draw_window_line(out, seen, slot);
+    out.end();
+  }
+  return out;
+}
+
 }  // namespace bloomery::inline BLOOMERY_ABI

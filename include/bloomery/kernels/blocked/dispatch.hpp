@@ -30,8 +30,8 @@ struct blocked_batch_kernels {
   void (*contains_batch)(const blocked_view& view, std::size_t count, const digest_feed& feed,
                          std::uint64_t* mask) noexcept;
   // How many of the digests set a bit that was clear.
-  std::uint64_t (*insert_batch)(std::uint64_t* words, const blocked_view& view, std::size_t count,
-                                const digest_feed& feed) noexcept;
+  std::uint64_t (*add_batch)(std::uint64_t* words, const blocked_view& view, std::size_t count,
+                             const digest_feed& feed) noexcept;
 
   BLOOMERY_API static const blocked_batch_kernels& for_isa(isa level) noexcept;
 };

@@ -35,6 +35,10 @@ struct cuckoo_table<Word, cuckoo_form::redis, Whole> {
     const std::uint64_t first = digest & (buckets - 1);
     return {first, other(first, fingerprint), fingerprint};
   }
+  // What a slot holds for a fingerprint.
+  [[nodiscard]] static std::uint64_t slot_of(std::uint64_t fingerprint, unsigned /*lane*/) noexcept {
+    return fingerprint;
+  }
   [[nodiscard]] const std::byte* bucket_at(std::uint64_t bucket) const noexcept { return bytes + bucket * slots; }
   void prefetch(std::uint64_t bucket) const noexcept { __builtin_prefetch(bucket_at(bucket)); }
   void send_for_write(std::uint64_t bucket) const noexcept { __builtin_prefetch(bucket_at(bucket), 1); }

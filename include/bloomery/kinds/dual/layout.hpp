@@ -95,6 +95,13 @@ class return_list {
   // False: it was not there.
   bool erase(std::uint64_t digest) noexcept { return put(find(digest, entry(digest)), 0); }
   void clear() noexcept { slots_.clear(); }
+  // The slot that holds it, or else the first in which it may be; and what a slot holds.
+  [[nodiscard]] std::uint64_t slot_of(std::uint64_t digest) const noexcept {
+    const std::uint64_t found = find(digest, entry(digest));
+    return found == none ? home(digest) : found;
+  }
+  [[nodiscard]] std::uint64_t at(std::uint64_t slot) const noexcept { return slots_.word(slot); }
+  static std::uint64_t entry(std::uint64_t digest) noexcept { return digest == 0 ? 1 : digest; }
 
   [[nodiscard]] std::uint64_t slots() const noexcept { return slots_.words(); }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return slots_.bytes(); }
@@ -122,7 +129,6 @@ class return_list {
  private:
   static constexpr std::uint64_t none = ~std::uint64_t{0};
 
-  static std::uint64_t entry(std::uint64_t digest) noexcept { return digest == 0 ? 1 : digest; }
   // Mixed, because the removal filter takes its block from the same bits: those that it has come in crowds.
   [[nodiscard]] std::uint64_t home(std::uint64_t digest) const noexcept {
     return fast_range(mix64(entry(digest)), slots());

@@ -165,9 +165,9 @@ struct ribbon_request {
   static result<ribbon_request> of(const size_request& request, std::string_view layout) noexcept {
     if (auto checked = check(request); !checked) return fail(checked.error());
     if (request.hashes.value_or(0) != 0) {
-      return fail(errc::unsupported, "kind ribbon has no hash functions to choose: leave their number out");
+      return fail(errc::kind_has_no_hashes, name);
     }
-    if (!layout.empty()) return fail(errc::unsupported, "kind ribbon has no layouts to choose: leave the layout out");
+    if (!layout.empty()) return fail(errc::kind_has_one_layout, name);
     double bits = 0;
     if (request.bits) bits = static_cast<double>(*request.bits);
     if (request.memory_bytes) bits = static_cast<double>(*request.memory_bytes) * 8.0;

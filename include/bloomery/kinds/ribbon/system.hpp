@@ -7,6 +7,7 @@
 
 #include <bloomery/kernels/ribbon.hpp>
 #include <bloomery/kinds/bit_store.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <bloomery/kinds/ribbon/layout.hpp>
 #include <cstdint>
 
@@ -32,6 +33,11 @@ void ribbon_touched(const ribbon_geometry& geometry, const kernels::ribbon_view&
     return;
   }
 }
+
+// What a look-up reads in the system, layer by layer: see kinds/explain.hpp. A layer's index is its number; `first_byte`
+// and `stage` are those of the system.
+BLOOMERY_API void explain_ribbon(explanation& out, const ribbon_geometry& geometry, const kernels::ribbon_view& view,
+                                 std::uint64_t digest, const explained_part& system) noexcept;
 
 // Whether there can be such blocks: no layer after one that is missing, and no size that does not fit into numbers.
 BLOOMERY_API result<void> check_ribbon_blocks(const ribbon_geometry& geometry) noexcept;

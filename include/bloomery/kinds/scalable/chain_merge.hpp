@@ -7,21 +7,21 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 template <class Rule>
 result<void> chain<Rule>::unite(const chain& other) noexcept {
-  const std::size_t common = std::min(sub_filters_.size(), other.sub_filters_.size());
-  if (auto room = sub_filters_.reserve(other.sub_filters_.size(), "the union", settings_.memory); !room) return room;
-  ended_ = false;
-  for (std::size_t i = common; i < other.sub_filters_.size(); ++i) {
-    auto filter = other.sub_filters_[i].filter.clone();
-    if (!filter) {
-      sub_filters_.shrink(common);
-      return fail(filter.error());
+  const std::size_t common = std::min(this->size(), other.size());
+  if (auto room = this->reserve(other.size(), "the union"); !room) return room;
+  this->rule().ended = false;
+  for (std::size_t i = common; i < other.size(); ++i) {
+    auto copy = this->rule().clone(other[i]);
+    if (!copy) {
+      this->shrink(common);
+      return fail(copy.error());
     }
-    sub_filters_.push({std::move(*filter), other.sub_filters_[i].capacity, other.sub_filters_[i].keys});
+    this->push(std::move(*copy));
   }
   for (std::size_t i = 0; i < common; ++i) {
-    sub_filter& each = sub_filters_[i];
-    const std::uint64_t theirs = other.sub_filters_[i].keys;
-    if (auto united = each.filter.merge(other.sub_filters_[i].filter); !united) return united;
+    sub_filter& each = (*this)[i];
+    const std::uint64_t theirs = other[i].keys;
+    if (auto united = each.filter.merge(other[i].filter); !united) return united;
     const auto estimate = static_cast<std::uint64_t>(each.filter.estimated_keys() + 0.5);
     each.keys = std::clamp(estimate, std::max(each.keys, theirs), each.keys + theirs);
   }
@@ -32,11 +32,11 @@ result<void> chain<Rule>::unite(const chain& other) noexcept {
 template <class Rule>
 result<void> chain<Rule>::check_union(const chain& other) const noexcept {
   if (this == &other) return fail(errc::mismatch, "a filter is not merged with itself");
-  if (!same_settings(other)) {
+  if (!settings().same_growth(other.settings())) {
     return fail(errc::mismatch, "their first capacities, growth factors, rates or modes differ");
   }
-  for (std::size_t i = 0; i < std::min(sub_filters_.size(), other.sub_filters_.size()); ++i) {
-    if (sub_filters_[i].filter.shape().field != other.sub_filters_[i].filter.shape().field) {
+  for (std::size_t i = 0; i < std::min(this->size(), other.size()); ++i) {
+    if ((*this)[i].filter.shape().field != other[i].filter.shape().field) {
       return fail(errc::mismatch, "their sub-filters differ in size");
     }
   }
@@ -47,9 +47,8 @@ template <class Rule>
 result<void> chain<Rule>::merge(const chain& other, merge_fpr rate) noexcept {
   if (auto same = check_union(other); !same) return same;
   bool fits = true;
-  for (std::size_t i = 0; i < std::min(sub_filters_.size(), other.sub_filters_.size()); ++i) {
-    fits = fits && sub_filters_[i].keys <= sub_filters_[i].capacity &&
-           other.sub_filters_[i].keys <= sub_filters_[i].room();
+  for (std::size_t i = 0; i < std::min(this->size(), other.size()); ++i) {
+    fits = fits && (*this)[i].keys <= (*this)[i].capacity && other[i].keys <= (*this)[i].room();
   }
   if (fits || rate == merge_fpr::any) return unite(other);
   // Keys that both have may make it fit nevertheless: tried with a copy.
@@ -57,15 +56,15 @@ result<void> chain<Rule>::merge(const chain& other, merge_fpr rate) noexcept {
   if (!tried) return fail(tried.error());
   if (auto united = tried->unite(other); !united) return united;
   double excess = 0;
-  for (std::size_t i = 0; i < tried->sub_filters_.size(); ++i) {
-    const sub_filter& each = tried->sub_filters_[i];
+  for (std::size_t i = 0; i < tried->size(); ++i) {
+    const sub_filter& each = (*tried)[i];
     double most = rate_of(i);
     if constexpr (requires { each.filter.expected_fpr(each.capacity); }) {
       most = std::max(most, each.filter.expected_fpr(each.capacity));
     }
     excess += std::max(0.0, each.filter.fpr_now() - most);
   }
-  if (excess > 0) return fail_number(errc::merge_exceeds_target, (settings_.fpr + excess) * 100);
+  if (excess > 0) return fail_number(errc::merge_exceeds_target, (settings().fpr + excess) * 100);
   *this = std::move(*tried);
   return {};
 }

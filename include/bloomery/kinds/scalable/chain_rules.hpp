@@ -3,6 +3,7 @@
 #pragma once
 
 #include <bloomery/kinds/blocked.hpp>
+#include <bloomery/kinds/chain.hpp>
 #include <bloomery/kinds/scalable/redis_sub_filter.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -39,6 +40,108 @@ struct chain_settings {
   double fpr = 0;                // of the whole chain
   bool scales = true;            // false: one sub-filter, with the whole FPR
   const memory_hooks* memory = nullptr;
+
+  [[nodiscard]] bool same_growth(const chain_settings& other) const noexcept {
+    return first_keys == other.first_keys && growth == other.growth && fpr == other.fpr && scales == other.scales;
+  }
 };
+
+// The rule of kinds/chain.hpp for sub-filters Of.
+template <class Of>
+struct scalable_rule {
+  struct sub_filter {
+    typename Of::sub_filter filter;
+    std::uint64_t capacity = 0;
+    std::uint64_t keys = 0;
+    double full_fpr = 0;  // when it holds its capacity; 0: unknown
+    [[nodiscard]] std::uint64_t room() const noexcept { return keys < capacity ? capacity - keys : 0; }
+  };
+  using digest = typename Of::digest;
+  static constexpr std::size_t max_sub_filters = 1024;
+
+  [[nodiscard]] const memory_hooks* memory() const noexcept { return settings.memory; }
+  [[nodiscard]] std::size_t most_sub_filters() const noexcept { return max_sub_filters; }
+  [[nodiscard]] double rate_of(std::size_t index) const noexcept {
+    return settings.scales ? settings.fpr * Of::share(index) : settings.fpr;
+  }
+  result<sub_filter> next(const filter_chain<scalable_rule>& chain) noexcept {
+    if (chain.size() == 0) return sized(chain, settings.first_keys);
+    const std::uint64_t last = chain.newest().capacity;
+    if (!settings.scales || ended || last > max_keys / settings.growth) return fail(errc::full, {}, {last});
+    auto made = sized(chain, last * settings.growth);
+    ended = !made && made.error().code != errc::out_of_memory;
+    return made;
+  }
+  [[nodiscard]] result<sub_filter> clone(const sub_filter& of) const noexcept {
+    auto copy = of.filter.clone();
+    if (!copy) return fail(copy.error());
+    return sub_filter{std::move(*copy), of.capacity, of.keys};
+  }
+  void clear(sub_filter& first) noexcept {
+    first.filter.clear();
+    first.keys = 0;
+    ended = false;
+  }
+  [[nodiscard]] bool equal(const sub_filter& a, const sub_filter& b) const noexcept { return a.filter == b.filter; }
+  [[nodiscard]] bool contains(const sub_filter& in, const digest& asked) const noexcept {
+    return in.filter.may_contain(asked);
+  }
+  void contains_batch(const sub_filter& in, std::span<const digest> digests,
+                      std::span<std::uint64_t> mask) const noexcept {
+    in.filter.may_contain_batch(digests, mask);
+  }
+  void prefetch(const sub_filter& in, const digest& asked) const noexcept requires(Of::sends_ahead) {
+    const std::byte* bytes = in.filter.payload().data();
+    in.filter.for_each_touched(asked, [&](std::uint64_t at, std::uint64_t) { __builtin_prefetch(bytes + at); });
+  }
+  [[nodiscard]] std::uint64_t room(const sub_filter& in) const noexcept { return in.room(); }
+  void insert(sub_filter& into, const digest& added) const noexcept {
+    into.filter.insert(added);
+    ++into.keys;
+  }
+  std::uint64_t add_batch(sub_filter& into, std::span<const digest> digests) const noexcept {
+    const std::uint64_t inserted = into.filter.add_batch(digests);
+    into.keys += inserted;
+    return inserted;
+  }
+  // The next sub-filter. Fewer bits than the sub-filter before cannot do for as many keys at a lower FPR.
+  [[nodiscard]] result<sub_filter> sized(const filter_chain<scalable_rule>& chain,
+                                         std::uint64_t capacity) const noexcept;
+
+  // Up to here the sizing finds the very same bits; beyond, where it stops a few blocks above the least, a sub-filter
+  // takes enough keys for its sizing not to matter.
+  static constexpr std::uint64_t small_sub_filter_bytes = 8 * cache_line_bytes;
+
+  chain_settings settings{};
+  bool ended = false;  // no filter has the FPR of a next sub-filter
+};
+
+template <class Of>
+result<typename scalable_rule<Of>::sub_filter> scalable_rule<Of>::sized(const filter_chain<scalable_rule>& chain,
+                                                                        std::uint64_t capacity) const noexcept {
+  const double rate = rate_of(chain.size());
+  if constexpr (!Of::slow_sizing) {
+    auto made = Of::sub_filter::make({.keys = capacity, .fpr = rate, .memory = settings.memory});
+    if (!made) return fail(made.error());
+    return sub_filter{std::move(*made), capacity, 0};
+  } else {
+    if (chain.size() != 0) {
+      const sub_filter& last = chain.newest();
+      const bool is_small = last.filter.payload().size() <= small_sub_filter_bytes;
+      if (is_small && last.capacity == capacity && last.full_fpr > 0 && last.full_fpr <= rate) {
+        auto copy = last.filter.clone();
+        if (!copy) return fail(copy.error());
+        copy->clear();
+        return sub_filter{std::move(*copy), capacity, 0, last.full_fpr};
+      }
+    }
+    const auto plan = Of::sub_filter::plan({.keys = capacity, .fpr = rate});
+    if (!plan) return fail(plan.error());
+    auto made =
+        Of::sub_filter::make({.keys = capacity, .bits = plan->bits, .hashes = plan->hashes, .memory = settings.memory});
+    if (!made) return fail(made.error());
+    return sub_filter{std::move(*made), capacity, 0, plan->fpr};
+  }
+}
 
 }  // namespace bloomery::inline BLOOMERY_ABI

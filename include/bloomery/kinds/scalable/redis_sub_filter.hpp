@@ -14,8 +14,8 @@
 #pragma once
 
 #include <bloomery/kinds/bit_store.hpp>
-#include <bloomery/kinds/concept.hpp>
 #include <bloomery/kinds/double_hashing.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <cmath>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -26,6 +26,30 @@ class redis_sub_filter {
     std::uint64_t bits = 0;
     std::uint64_t hashes = 0;
   };
+  // The bits of a key, one after the other.
+  class probes {
+   public:
+    probes(const digest128& digest, std::uint64_t bits) noexcept : x_(digest.low), step_(digest.high), bits_(bits) {}
+    std::uint64_t next() noexcept {
+      const std::uint64_t position = x_ % bits_;
+      x_ += step_;
+      return position;
+    }
+
+   private:
+    std::uint64_t x_;
+    std::uint64_t step_;
+    std::uint64_t bits_;
+  };
+  // Of a sub-filter whose bits test(position) reads.
+  template <class Test>
+  static void explain_probes(explanation& out, probes probe, const geometry& size, const explained_part& part,
+                             Test&& test) noexcept {
+    out.begin({.part = part});
+    for (std::uint64_t i = 0; i < size.hashes; ++i) out.add(probe_of_bit(probe.next(), test, part.first_byte));
+    out.draw(0, size.bits, test);
+    out.end();
+  }
   // What a sub-filter delivers that holds so many keys.
   static double expected_fpr(std::uint64_t keys, const geometry& size) noexcept {
     return double_hashing(static_cast<double>(keys), size.bits, size.hashes).fpr();
@@ -55,22 +79,27 @@ class redis_sub_filter {
 
   insert_result insert(const digest128& digest) noexcept {
     bool changed = false;
-    std::uint64_t x = digest.low;
-    for (std::uint64_t i = 0; i < size_.hashes; ++i, x += digest.high) {
-      const std::uint64_t position = x % size_.bits;
+    probes probe(digest, size_.bits);
+    for (std::uint64_t i = 0; i < size_.hashes; ++i) {
+      const std::uint64_t position = probe.next();
       changed |= store_.set(position / 64, std::uint64_t{1} << (position % 64));
     }
     return changed ? insert_result::inserted : insert_result::present;
   }
   [[nodiscard]] bool may_contain(const digest128& digest) const noexcept {
-    std::uint64_t x = digest.low;
-    for (std::uint64_t i = 0; i < size_.hashes; ++i, x += digest.high) {
-      const std::uint64_t position = x % size_.bits;
+    probes probe(digest, size_.bits);
+    for (std::uint64_t i = 0; i < size_.hashes; ++i) {
+      const std::uint64_t position = probe.next();
       if (!store_.test(position / 64, std::uint64_t{1} << (position % 64))) return false;
     }
     return true;
   }
-  std::uint64_t insert_batch(std::span<const digest128> digests) noexcept {
+  // What a look-up reads, as a part of a chain: see kinds/explain.hpp.
+  void explain_part(explanation& out, const digest128& digest, const explained_part& part) const noexcept {
+    const auto test = [this](std::uint64_t bit) { return store_.test(bit / 64, std::uint64_t{1} << (bit % 64)); };
+    explain_probes(out, probes(digest, size_.bits), size_, part, test);
+  }
+  std::uint64_t add_batch(std::span<const digest128> digests) noexcept {
     std::uint64_t inserted = 0;
     for (const digest128& digest : digests) inserted += insert(digest) == insert_result::inserted ? 1U : 0U;
     return inserted;
@@ -129,10 +158,10 @@ class redis_sub_filter {
   }
   template <class F>
   void for_each_touched(const digest128& digest, F&& f) const {
-    std::uint64_t x = digest.low;
-    for (std::uint64_t i = 0; i < size_.hashes; ++i, x += digest.high) {
-      f(x % size_.bits / 64 * 8, std::uint64_t{8});
-    }
+    // An explanation draws all of a small one.
+    if (size_.bits <= explanation::max_cells) return f(std::uint64_t{0}, size_.bits / 8);
+    probes probe(digest, size_.bits);
+    for (std::uint64_t i = 0; i < size_.hashes; ++i) f(probe.next() / 64 * 8, std::uint64_t{8});
   }
 
  private:

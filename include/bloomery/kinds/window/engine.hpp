@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <bloomery/kernels/window/dispatch.hpp>
 #include <bloomery/kinds/bit_store.hpp>
+#include <bloomery/kinds/explain.hpp>
 #include <bloomery/kinds/window/layout.hpp>
 #include <bloomery/kinds/window/schedule.hpp>
 #include <optional>
@@ -53,6 +54,7 @@ class BLOOMERY_API window_engine {
                           std::uint64_t now_ns) const noexcept {
     active_kernels<kernels::window_kernels>().contains_batch(view(now_ns), count, feed, mask);
   }
+  [[nodiscard]] explanation explain(std::uint64_t digest, std::uint64_t now_ns) const noexcept;
   void prefetch(const std::uint64_t* digests, std::size_t count) const noexcept {
     kernels::window_prefetch(current_, digests, count);
   }

@@ -36,13 +36,12 @@ auto with_recent_key(const H& hash, const Key& key, std::uint64_t digest, F&& f)
   }
 }
 
-template <hash_function H>
 class adaptive_reports {
  public:
   adaptive_reports(std::uint64_t limit_bytes, const memory_hooks* memory) noexcept : list_(limit_bytes, memory) {}
 
   // Whether the key, which the filter calls "maybe", was reported.
-  template <class Key>
+  template <class H, class Key>
   [[nodiscard]] bool deny(const H& hash, const Key& key, std::uint64_t digest) const noexcept {
     if (list_.size() == 0) return false;
     const bool listed = with_recent_key(
@@ -50,7 +49,7 @@ class adaptive_reports {
     if (listed) avoided_.add();
     return listed;
   }
-  template <class Key>
+  template <class H, class Key>
   result<void> remember(const H& hash, const Key& key, std::uint64_t digest) noexcept {
     if (list_.limit_bytes() == 0) return fail(errc::unsupported, "this filter was made to remember no reported keys");
     return with_recent_key(hash, key, digest, [this](const recent_keys::key& it, bool whole) -> result<void> {
@@ -62,7 +61,7 @@ class adaptive_reports {
     });
   }
   // The truth about a key for which the filter returns `maybe`, or no.
-  template <class Key, class F>
+  template <class H, class Key, class F>
   bool confirm(const H& hash, const Key& key, std::uint64_t digest, bool maybe, F& is_there) noexcept {
     ++confirmed_;
     if (!maybe || deny(hash, key, digest)) {
