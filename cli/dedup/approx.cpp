@@ -29,8 +29,8 @@ struct sized_filter {
 // the smallest it does not reach.
 outcome<sized_filter> size_for(const filter_params& params) {
   constexpr double most_bits_share = 1.25;
-  const auto usual = plan_kind(*find_kind(fast_filter_kind), params.sizes());
-  const auto compact = plan_kind(*find_kind(small_filter_kind), params.sizes());
+  const auto usual = plan_kind(*find_kind(fast_filter_kind)->info, params.sizes());
+  const auto compact = plan_kind(*find_kind(small_filter_kind)->info, params.sizes());
   if (!usual && !compact) return fail_parameter(usual.error());
   const bool is_small = usual && (!compact || static_cast<double>(usual->memory_bytes) <=
                                                   most_bits_share * static_cast<double>(compact->memory_bytes) + 4096);
@@ -60,13 +60,13 @@ outcome<seen_filter> seen_filter::over(any_filter filter, std::string name, cons
                      "does not store its promised false-positive rate, and any number of lines could be lost: "
                      "give a native filter, or a new name");
   }
-  const bool is_bounded = !grows(filter) && !filter.info().expires && !filter.info().exact;
+  const bool is_bounded = !filter.grows() && !filter.capabilities().expires && !filter.info().exact;
   // A filter that grows, and was never merged, keeps its FPR, whatever its current fill.
   const std::string overfull = is_bounded || !stats->keys.exact ? overfull_text(filter, *stats) : "";
   if (!overfull.empty()) return fail_file(name, fmt::format("lines would be lost: it {}", overfull));
   seen_filter made({.hash = hash, .fpr = stats->target_fpr, .ceiling_bytes = ceiling_bytes});
   made.capacity_ = stats->capacity_keys;
-  made.keys_ = stats->keys.exact && !stats->loss ? stats->keys.keys : fullness_of(filter.info(), *stats).taken;
+  made.keys_ = stats->keys.exact && !stats->loss ? stats->keys.keys : fullness_of(filter.kind(), *stats).taken;
   if (is_bounded) made.room_ = made.capacity_ - std::min(made.capacity_, made.keys_);
   made.state_name_ = std::move(name);
   made.filters_.push_back(std::move(filter));
@@ -117,8 +117,7 @@ outcome<void> seen_filter::check_ceiling() {
 
 outcome<void> seen_filter::look_up(const any_filter& filter, const batch& what, std::size_t first, std::size_t count) {
   mask_.assign(mask_words(count), 0);
-  const auto done = filter.digest_bits() == 128 ? filter.may_contain(what.digests128.subspan(first, count), mask_)
-                                                : filter.may_contain(what.digests.subspan(first, count), mask_);
+  const auto done = filter.may_contain(what.part(filter.digest_bits(), first, count), mask_);
   return done ? outcome<void>{} : outcome<void>(fail_error(done.error()));
 }
 
@@ -145,8 +144,7 @@ outcome<std::size_t> seen_filter::add_some(const batch& what, std::size_t first,
       if (auto grown = make_room(); !grown) return failed(grown.error());
       return i;
     }
-    const auto changed = last.digest_bits() == 128 ? last.insert(what.digests128.subspan(i, 1))
-                                                   : last.insert(what.digests.subspan(i, 1));
+    const auto changed = last.add(what.part(last.digest_bits(), i, 1));
     if (!changed) return state_name_.empty() ? fail_error(changed.error()) : fail_file(state_name_, changed.error());
     fresh[i] = *changed != 0;
     if (room_) *room_ -= *changed;

@@ -54,6 +54,10 @@ class seen_filter {
   struct batch {
     std::span<const std::uint64_t> digests;
     std::span<const digest128> digests128;  // if a filter takes them
+    [[nodiscard]] key_batch part(unsigned digest_bits, std::size_t first, std::size_t count) const {
+      if (digest_bits == 128) return as_prehashed(digests128.subspan(first, count));
+      return as_prehashed(digests.subspan(first, count));
+    }
   };
   explicit seen_filter(const seen_settings& settings) : settings_(settings) {}
   [[nodiscard]] bool is_full() const { return room_ && *room_ == 0; }

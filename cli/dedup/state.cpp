@@ -157,8 +157,10 @@ outcome<void> dedup_state::read_front() {
   const auto got = read_at(descriptor_, front, 0);
   if (!got) return fail_file(path_, fmt::format("cannot read: {}", std::strerror(errno)));
   if (*got < magic.size() || std::string_view(front.data(), magic.size()) != magic) {
-    return fail_file(path_, read_header(path_.c_str()) ? "is a filter, which only --approx can continue: give --approx"
-                                                       : "is not the state of a dedup: give one, or a new name");
+    const auto input = input_file::adopt(detail::unique_fd(fcntl(descriptor_, F_DUPFD_CLOEXEC, 0)));
+    return fail_file(path_, input && native_file::read(*input)
+                                ? "is a filter, which only --approx can continue: give --approx"
+                                : "is not the state of a dedup: give one, or a new name");
   }
   const auto stored_version = load_le<std::uint32_t>(reinterpret_cast<const std::byte*>(front.data()) + 8);
   if (stored_version != version) {

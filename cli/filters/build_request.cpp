@@ -63,8 +63,8 @@ outcome<build_request> build_request::from_format(const options& opts, const for
   constexpr std::array own = {flag::kind,        flag::layout, flag::mode, flag::growth,   flag::window,
                               flag::generations, flag::hash,   flag::seed, flag::key_file, flag::exclude};
   for (const flag_row& row : flag_table()) {
-    if ((row.verbs & on_build) == 0 || !opts.has(row.id) || std::find(own.begin(), own.end(), row.id) == own.end() ||
-        takes(format, row.name)) {
+    if ((row.verbs & on_build) == 0 || !opts.has(row.id) || takes(format, row.name) ||
+        (!is_own_option(row.id) && std::find(own.begin(), own.end(), row.id) == own.end())) {
       continue;
     }
     return fail_usage(fmt::format("format {} has a kind and a hash of its own: leave --{} out", format.name, row.name));
@@ -118,38 +118,33 @@ outcome<build_request> build_request::from(const options& opts) {
   if (request.kind_ == nullptr) return fail_parameter(make_error(errc::unknown_kind, kind));
   // A layout belongs to the usual kind.
   if (!opts.has(flag::kind) && !opts.has(flag::layout)) request.compact_ = find_kind(compact_kind);
-  if (request.kind_->integer_keys && !opts.has(flag::u64)) {
+  if (request.kind_->info->integer_keys && !opts.has(flag::u64)) {
     return fail_usage(fmt::format("kind {} holds integers: give --u64", kind));
   }
-  if (request.kind_->exact && (opts.has(flag::memory) || opts.has(flag::bits_per_key) || opts.has(flag::fpr))) {
+  if (request.kind_->info->exact && (opts.has(flag::memory) || opts.has(flag::bits_per_key) || opts.has(flag::fpr))) {
     return fail_usage(
         fmt::format("kind {} is exact and as large as its keys: leave -p, --bits-per-key and --mem out", kind));
   }
-  if (request.kind_->grows && (opts.has(flag::memory) || opts.has(flag::bits_per_key))) {
+  if (request.kind_->info->grows && (opts.has(flag::memory) || opts.has(flag::bits_per_key))) {
     return fail_usage(fmt::format("kind {} grows with its keys: leave --mem and --bits-per-key out", kind));
   }
   if (auto fits = check_exclude(opts, *request.kind_); !fits) return failed(fits.error());
-  if (request.kind_->is_static && opts.has(flag::headroom)) {
+  if (request.kind_->capabilities.is_static && opts.has(flag::headroom)) {
     return fail_usage(fmt::format("kind {} is static and takes no keys later: leave --headroom out", kind));
   }
-  if (opts.has(flag::mode) && request.kind_->modes.empty()) {
-    return fail_usage(fmt::format("kind {} has no modes: leave --mode out", kind));
-  }
-  if (opts.has(flag::growth) && !request.kind_->growth_factor) {
-    return fail_usage(fmt::format("kind {} has no growth factor: leave --growth out", kind));
-  }
-  const std::string_view fixed_mode = request.kind_->fixed_mode;
-  if (!fixed_mode.empty() && opts.text(flag::mode) == fixed_mode && !opts.has(flag::capacity)) {
-    return fail_usage(
-        fmt::format("mode {} takes as many keys as it is made for: give their number with -n", fixed_mode));
-  }
+  if (auto fits = check_options(opts, *request.kind_); !fits) return failed(fits.error());
   if (auto sizes = request.take_sizes(opts); !sizes) return failed(sizes.error());
-  auto hash = chosen_hash(opts, *request.kind_);
+  auto hash = chosen_hash(opts, *request.kind_->info);
   if (!hash) return failed(hash.error());
   request.hash_ = *hash;
   request.layout_ = opts.text(flag::layout);
   request.mode_ = opts.text(flag::mode);
   request.growth_ = opts.count(flag::growth);
+  for (const flag_row& row : flag_table()) {
+    if (!is_own_option(row.id) || !opts.has(row.id)) continue;
+    request.own_options_.push_back(row.type == value_type::kind_choice ? option_value(row.name, opts.text(row.id))
+                                                                       : option_value(row.name, *opts.count(row.id)));
+  }
   request.shards_ = shards_wanted(opts);
   request.threads_ = jobs_of(opts);
   request.packs_ = opts.text(flag::compress, "none") != "none";
@@ -161,40 +156,63 @@ outcome<build_request> build_request::from(const options& opts) {
     const auto params = request.params_for(many_keys, {});
     if (!params) return failed(params.error());
     if (auto possible = request.chosen(*params); !possible) return failed(possible.error());
-  } else if (!request.kind_->exact) {
+  } else if (!request.kind_->info->exact) {
     if (auto possible = request.sized(request.first_keys(), {}); !possible) return failed(possible.error());
   }
   return request;
 }
 
-outcome<void> build_request::check_exclude(const options& opts, const kind_info& kind) {
-  if (opts.has(flag::exclude) && !kind.excludes) {
-    return fail_usage(fmt::format("kind {} cannot exclude keys: leave --exclude out, or use --kind {}", kind.name,
-                                  kinds_that(&kind_entry::excludes)));
+outcome<void> build_request::check_exclude(const options& opts, const kind_entry& kind) {
+  if (opts.has(flag::exclude) && !kind.capabilities.excludes) {
+    return fail_usage(fmt::format("kind {} cannot exclude keys: leave --exclude out, or use --kind {}", kind.info->name,
+                                  kinds_that(&kind_capabilities::excludes)));
   }
-  if (kind.excludes && !opts.has(flag::exclude)) {
-    return fail_usage(fmt::format(
-        "kind {} is built from keys to include and keys to exclude: give the latter with --exclude FILE", kind.name));
+  if (kind.capabilities.excludes && !opts.has(flag::exclude)) {
+    return fail_usage(
+        fmt::format("kind {} is built from keys to include and keys to exclude: give the latter with --exclude FILE",
+                    kind.info->name));
+  }
+  return {};
+}
+
+outcome<void> build_request::check_options(const options& opts, const kind_entry& kind) {
+  for (const flag_row& row : flag_table()) {
+    if (!opts.has(row.id)) continue;
+    const option_info* own = find_option(kind.options, row.name);
+    const option_info* known = own;
+    std::string others;  // that have it
+    for (const kind_entry& each : kinds()) {
+      const option_info* option = find_option(each.options, row.name);
+      if (option == nullptr) continue;
+      known = own == nullptr ? option : own;
+      others.append(others.empty() ? "" : ", ").append(each.info->name);
+    }
+    // A layout is part of the size, and the plan refuses one that is wrong.
+    if (known == nullptr || row.id == flag::layout) continue;
+    if (own == nullptr) {
+      return fail_usage(fmt::format("kind {} has no {}: leave --{} out, or use --kind {}", kind.info->name,
+                                    known->title, row.name, others));
+    }
+    const option_choice* choice = own->find(opts.text(row.id));
+    if (choice != nullptr && choice->needs_keys && !opts.has(flag::capacity)) {
+      return fail_usage(
+          fmt::format("{} {} takes as many keys as it is made for: give their number with -n", row.name, choice->name));
+    }
+    const std::uint64_t value = opts.count(row.id).value_or(own->least);
+    if (own->type == option_type::integer && !own->takes(value)) {
+      return fail_usage(fmt::format("--{}: {} is not usable: give {} to {}", row.name, value, own->least, own->most));
+    }
   }
   return {};
 }
 
 outcome<void> build_request::take_window(const options& opts) {
-  if (!opts.has(flag::window) && !opts.has(flag::generations)) return {};
-  if (!kind_->expires) {
-    return fail_usage(fmt::format("keys of kind {} do not expire: leave --{} out, or use --kind window", kind_->name,
-                                  opts.has(flag::window) ? "window" : "generations"));
-  }
   if (const auto generations = opts.count(flag::generations)) {
-    if (!layout_.empty() && layout_ != kind_->generations_layout) {
-      return fail_usage(
-          fmt::format("--generations is for layout {} and not for {}: give one", kind_->generations_layout, layout_));
+    const std::string_view follows = find_option(kind_->options, "generations")->follows;
+    if (!layout_.empty() && layout_ != follows) {
+      return fail_usage(fmt::format("--generations is for layout {} and not for {}: give one", follows, layout_));
     }
-    if (*generations < kind_->min_generations || *generations > kind_->max_generations) {
-      return fail_usage(fmt::format("--generations: {} is not usable: give {} to {}", *generations,
-                                    kind_->min_generations, kind_->max_generations));
-    }
-    layout_ = fmt::format("{}{}", kind_->generations_layout, *generations);
+    layout_ = fmt::format("{}{}", follows, *generations);
   }
   const std::string_view text = opts.text(flag::window);
   if (!opts.has(flag::window)) return {};
@@ -221,15 +239,31 @@ unsigned build_request::max_digest_bits() const {
   constexpr std::uint64_t most_keys_in_memory = std::uint64_t{1} << 36U;
   const double fpr =
       fpr_ ? *fpr_ : (bits_per_key_ ? std::exp2(-*bits_per_key_) : (ceiling_bytes_ ? 1e-12 : default_fpr));
-  const bool takes_128_bit = kind_->takes_digest128 || (compact_ != nullptr && compact_->takes_digest128);
+  const bool takes_128_bit =
+      kind_->capabilities.takes_digest128 || (compact_ != nullptr && compact_->capabilities.takes_digest128);
   return takes_128_bit && hash_.is_128_bit() && sizing::hash_bits_needed(most_keys_in_memory, fpr) > 64 ? 128 : 64;
 }
 
+unsigned build_request::copies_per_cell(std::string_view mode) const {
+  const option_info* modes = find_option(kind_->options, "mode");
+  if (modes == nullptr) return 0;
+  const option_choice* chosen_mode = mode.empty() ? &modes->choices.front() : modes->find(mode);
+  return chosen_mode == nullptr ? 0 : chosen_mode->copies_per_cell;
+}
+
+std::string_view build_request::set_mode() const {
+  const option_info* modes = find_option(kind_->options, "mode");
+  if (modes == nullptr) return {};
+  for (const option_choice& choice : modes->choices) {
+    if (choice.copies_per_cell == 0) return choice.name;
+  }
+  return {};
+}
+
 std::optional<build_request> build_request::as_set() const {
-  const auto modes = words_in(kind_->modes);
-  if (!mode_.empty() || std::find(modes.begin(), modes.end(), set_mode) == modes.end()) return {};
+  if (!mode_.empty() || set_mode().empty()) return {};
   build_request set = *this;
-  set.mode_ = set_mode;
+  set.mode_ = set_mode();
   return set;
 }
 
@@ -239,18 +273,18 @@ outcome<void> build_request::check_ceiling(const sized_kind& sized) const {
                                  exact_size(sized.plan.memory_bytes), exact_size(*ceiling_bytes_));
   const filter_params fitting{.keys = sized.params.keys, .hashes = hashes_, .memory_bytes = ceiling_bytes_};
   const auto best = format_ != nullptr ? format_->plan(fitting, format_options_)
-                                       : plan_kind(*sized.kind, params_per_shard(fitting).sizes(), layout_);
+                                       : sized.kind->plan(params_per_shard(fitting).sizes(), layout_);
   if (best && best->fpr <= useless_fpr) text.append(fmt::format(": with -p {:.3g} they fit", best->fpr * 1.001));
   return fail_text(std::move(text));
 }
 
 outcome<void> build_request::check_useful(std::uint64_t keys, double fpr, std::uint64_t size_bytes) const {
-  if (fpr_ || kind_->excludes || fpr <= useless_fpr) return {};
+  if (fpr_ || kind_->capabilities.excludes || fpr <= useless_fpr) return {};
   std::string text = fmt::format("{} in {} would have a false-positive rate of {}", number_of(keys, "key"),
                                  exact_size(size_bytes), percent(fpr));
   const filter_params useful{.keys = keys, .fpr = default_fpr};
   const auto plan = format_ != nullptr ? format_->plan(useful, format_options_)
-                                       : plan_kind(*kind_, params_per_shard(useful).sizes(), layout_);
+                                       : kind_->plan(params_per_shard(useful).sizes(), layout_);
   if (plan && memory_decides()) {
     text.append(fmt::format(": give --mem {} for {}", plan->memory_bytes * std::max(shards_, 1U), percent(plan->fpr)));
   } else if (plan) {
@@ -271,10 +305,11 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
   params.mode = mode_;
   params.window_ns = window_ns_;
   params.growth = growth_;
+  params.options = own_options_;
   params.hashes = hashes_;
-  if (kind_->exact) return params;
+  if (kind_->info->exact) return params;
   params.bits_per_key = bits_per_key_;
-  if (kind_->excludes) {
+  if (kind_->capabilities.excludes) {
     params.excluded_keys = excluded;
     params.fpr = fpr_;  // without one, the lists decide
     return params;
@@ -290,11 +325,11 @@ outcome<filter_params> build_request::params_for(std::uint64_t keys, std::option
 }
 
 std::optional<build_request::sized_kind> build_request::chosen_packed(const filter_params& params) const {
-  const kind_info* kind = compact_ != nullptr ? compact_ : kind_;
-  if (!packs_ || format_ != nullptr || !kind->packs || hashes_ || !params.fpr) return {};
+  const kind_entry* kind = compact_ != nullptr ? compact_ : kind_;
+  if (!packs_ || format_ != nullptr || !kind->capabilities.packs || hashes_ || !params.fpr) return {};
   sized_kind packed{kind, params, {}};
-  packed.params.hashes = sizing::packed_hashes(*params.fpr);
-  const auto plan = plan_kind(*kind, packed.params.sizes());
+  packed.params.hashes = kind->packed_hashes(*params.fpr);
+  const auto plan = kind->plan(packed.params.sizes(), {});
   if (!plan || (ceiling_bytes_ && plan->memory_bytes > *ceiling_bytes_)) return {};
   packed.plan = *plan;
   return packed;
@@ -302,14 +337,13 @@ std::optional<build_request::sized_kind> build_request::chosen_packed(const filt
 
 outcome<build_request::sized_kind> build_request::chosen(const filter_params& params) const {
   if (auto packed = chosen_packed(params)) return *packed;
-  const auto usual =
-      format_ != nullptr ? format_->plan(params, format_options_) : plan_kind(*kind_, params.sizes(), layout_);
+  const auto usual = format_ != nullptr ? format_->plan(params, format_options_) : kind_->plan(params.sizes(), layout_);
   if (compact_ != nullptr) {
-    const auto compact = plan_kind(*compact_, params.sizes());
+    const auto compact = compact_->plan(params.sizes(), {});
     if (compact && !usual) return sized_kind{compact_, params, *compact};
     if (compact && usual && usual->fpr > 0) {
       // Both at the same FPR, whatever they are sized by.
-      const auto same = plan_kind(*compact_, {.keys = params.keys, .fpr = usual->fpr, .hashes = params.hashes});
+      const auto same = compact_->plan({.keys = params.keys, .fpr = usual->fpr, .hashes = params.hashes}, {});
       const bool too_large = same && usual->bits > same->bits + usual_bits &&
                              static_cast<double>(usual->bits) > static_cast<double>(same->bits) * usual_share;
       const bool fits_alone =
@@ -332,20 +366,20 @@ filter_params build_request::params_per_shard(const filter_params& params) const
   return shards_ == 0 ? params : shard_params(params, shards_);
 }
 
-result<any_filter> build_request::make_from(const kind_info& kind, const filter_params& params) const {
-  if (shards_ == 0) return any_filter::make(kind.name, params, hash_.spec());
-  return make_shards(kind.name, params, hash_.spec(), {.shards = shards_, .threads = threads_});
+result<any_filter> build_request::make_from(const kind_entry& kind, const filter_params& params) const {
+  if (shards_ == 0) return any_filter::make(kind.info->name, params, hash_.spec());
+  return make_shards(kind.info->name, params, hash_.spec(), {.shards = shards_, .threads = threads_});
 }
 
 outcome<build_request::sized_kind> build_request::sized(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
                                                         std::uint64_t excluded) const {
   const auto params = params_for(keys, room_bytes, excluded);
   if (!params) return failed(params.error());
-  if (kind_->exact) return sized_kind{kind_, *params, {}};
+  if (kind_->info->exact) return sized_kind{kind_, *params, {}};
   auto sized = chosen(*params);
   if (!sized) return sized;
   if (shards_ != 0) {
-    const auto one = plan_kind(*sized->kind, params_per_shard(sized->params).sizes(), layout_);
+    const auto one = sized->kind->plan(params_per_shard(sized->params).sizes(), layout_);
     if (!one) return fail_parameter(one.error());
     sized->plan.memory_bytes = one->memory_bytes * shards_;
     sized->plan.fpr = one->fpr;
@@ -389,14 +423,14 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
     if (!size) return failed(size.error());
   }
   const auto build = [&] {
-    const std::string_view kind = size->kind->name;
+    const std::string_view kind = size->kind->info->name;
     const shard_setup setup{.shards = shards_, .threads = threads};
-    if (kind_->excludes) {
+    if (kind_->capabilities.excludes) {
       return shards_ != 0 ? build_shards(kind, size->params, hash_.spec(), digests, excluded, setup)
-                          : any_filter::build(kind, size->params, hash_.spec(), digests, excluded, threads);
+                          : any_filter::build_digests(kind, size->params, hash_, digests, excluded, threads);
     }
     return shards_ != 0 ? build_shards(kind, size->params, hash_.spec(), digests, setup)
-                        : any_filter::build(kind, size->params, hash_.spec(), digests, threads);
+                        : any_filter::build_digests(kind, size->params, hash_, digests, threads);
   };
   auto filter = build();
   if (!filter) {
@@ -434,13 +468,13 @@ outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const
   const unsigned pieces = std::max(shards_, 1U);
   const std::uint64_t blocks = room_bytes * 8 / block_bits / pieces;
   // The number of hash functions stays what it is when a filter is folded, so it is the best for the FPR.
-  const auto usual = plan_kind(*kind_, {.keys = 1'000'000, .fpr = fpr, .hashes = hashes_}, layout_);
+  const auto usual = kind_->plan({.keys = 1'000'000, .fpr = fpr, .hashes = hashes_}, layout_);
   if (!usual) return fail_parameter(usual.error());
   filter_params params{.fpr = fpr,
                        .bits = (blocks > steps ? blocks / steps * steps : blocks) * block_bits * pieces,
                        .hashes = usual->hashes};
   params.layout = layout_;
-  const auto small = any_filter::make(kind_->name, {.keys = 64, .fpr = fpr, .layout = layout_}, hash_.spec());
+  const auto small = any_filter::make(kind_->info->name, {.keys = 64, .fpr = fpr, .layout = layout_}, hash_.spec());
   if (!small) return fail_parameter(small.error());
   if (const auto can = small->fold(1); !can) return fail_error(can.error());
   auto filter = make_from(*kind_, params);

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/flags/flags.hpp"
 #include "cli/terminal/problem.hpp"
@@ -31,25 +32,29 @@ class build_request {
   // From -n.
   [[nodiscard]] std::optional<std::uint64_t> keys() const { return keys_; }
   // What is made where no number of keys is needed.
-  [[nodiscard]] std::uint64_t first_keys() const { return keys_.value_or(kind_->first_keys); }
+  [[nodiscard]] std::uint64_t first_keys() const { return keys_.value_or(kind_->info->default_keys); }
   // Whether the number of keys must be known before the first is inserted.
-  [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->grows; }
+  [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->info->grows; }
   // Whether the kind is static: made by `build` from the complete key set.
-  [[nodiscard]] bool is_static() const { return kind_->is_static; }
+  [[nodiscard]] bool is_static() const { return kind_->capabilities.is_static; }
   // Whether it takes keys to exclude as well.
-  [[nodiscard]] bool excludes() const { return kind_->excludes; }
+  [[nodiscard]] bool excludes() const { return kind_->capabilities.excludes; }
   // Whether an insert can be refused although there are no more keys than the filter was made for.
-  [[nodiscard]] bool may_be_full() const { return kind_->cell_copies != 0; }
+  [[nodiscard]] bool may_be_full() const { return copies_per_cell({}) != 0; }
   // Whether each copy of a key takes space, so that a filter of as many different keys can be full.
-  [[nodiscard]] bool stores_copies() const { return may_be_full() && mode_ != set_mode; }
+  [[nodiscard]] bool stores_copies() const { return copies_per_cell(mode_) != 0; }
   // The number of keys to size for, so that so many different ones among all that were read find room with their
   // copies.
   [[nodiscard]] std::uint64_t keys_with_copies(std::uint64_t different, std::uint64_t read) const {
-    return stores_copies() && read > different ? different + (read - different) / kind_->cell_copies : different;
+    return stores_copies() && read > different ? different + (read - different) / copies_per_cell(mode_) : different;
   }
   // The same with equal keys stored once; none where the kind cannot do that, or the mode was chosen by the caller.
   [[nodiscard]] std::optional<build_request> as_set() const;
-  [[nodiscard]] const kind_info& kind() const { return *kind_; }
+  // The mode of the kind in which copies take no space; empty: there is none.
+  [[nodiscard]] std::string_view set_mode() const;
+  // The mode requested; empty: the default.
+  [[nodiscard]] const std::string& mode() const { return mode_; }
+  [[nodiscard]] const kind_info& kind() const { return *kind_->info; }
   // The most bits of a digest that the filter may take: beside 64 bits, to count them by, these are kept until the keys
   // are counted.
   [[nodiscard]] unsigned max_digest_bits() const;
@@ -57,7 +62,7 @@ class build_request {
   [[nodiscard]] std::optional<std::uint64_t> ceiling_bytes() const { return ceiling_bytes_; }
   // Whether the memory determines the FPR.
   [[nodiscard]] bool memory_decides() const {
-    return ceiling_bytes_ && !fpr_ && !bits_per_key_ && !kind_->excludes;  // two lists have one size
+    return ceiling_bytes_ && !fpr_ && !bits_per_key_ && !kind_->capabilities.excludes;  // two lists have one size
   }
 
   // `room_bytes` is a ceiling below that of --mem, if other data takes some of it.
@@ -80,9 +85,8 @@ class build_request {
   [[nodiscard]] outcome<any_filter> folded(any_filter filter, std::uint64_t keys) const;
 
  private:
-  static constexpr std::string_view set_mode = "set";
   struct sized_kind {
-    const kind_info* kind = nullptr;
+    const kind_entry* kind = nullptr;
     filter_params params;
     size_plan plan;
   };
@@ -94,7 +98,11 @@ class build_request {
                                                    std::uint64_t excluded = 0) const;
   [[nodiscard]] outcome<filter_params> params_for(std::uint64_t keys, std::optional<std::uint64_t> room_bytes,
                                                   std::uint64_t excluded = 0) const;
-  static outcome<void> check_exclude(const options& opts, const kind_info& kind);
+  // Copies of a key that take one cell of the filter in this mode; 0: copies take no space.
+  [[nodiscard]] unsigned copies_per_cell(std::string_view mode) const;
+  // Whether the kind has the options that were passed, with these values.
+  static outcome<void> check_options(const options& opts, const kind_entry& kind);
+  static outcome<void> check_exclude(const options& opts, const kind_entry& kind);
   [[nodiscard]] outcome<sized_kind> chosen(const filter_params& params) const;
   // What is made for a compressed file: sparser, and smaller once compressed; none if impossible.
   [[nodiscard]] std::optional<sized_kind> chosen_packed(const filter_params& params) const;
@@ -105,13 +113,13 @@ class build_request {
   outcome<void> take_window(const options& opts);
   // What a filter of these parameters is made with: itself, or each of its shards.
   [[nodiscard]] filter_params params_per_shard(const filter_params& params) const;
-  [[nodiscard]] result<any_filter> make_from(const kind_info& kind, const filter_params& params) const;
+  [[nodiscard]] result<any_filter> make_from(const kind_entry& kind, const filter_params& params) const;
   [[nodiscard]] outcome<void> check_ceiling(const sized_kind& sized) const;
 
   const formats::format* format_ = nullptr;  // of another product
   formats::format_options format_options_{};
-  const kind_info* kind_ = nullptr;
-  const kind_info* compact_ = nullptr;  // where the plan decides: the other choice
+  const kind_entry* kind_ = nullptr;
+  const kind_entry* compact_ = nullptr;  // where the plan decides: the other choice
   hasher hash_;
   std::optional<std::uint64_t> keys_;
   std::optional<double> fpr_;
@@ -123,9 +131,10 @@ class build_request {
   std::string layout_;
   std::string mode_;
   std::optional<std::uint64_t> growth_;
-  unsigned shards_ = 0;   // 0: one file
-  unsigned threads_ = 1;  // that fill the shards
-  bool packs_ = false;    // the file will be compressed
+  std::vector<option_value> own_options_;  // that have no member of filter_params; texts are those of the options
+  unsigned shards_ = 0;                    // 0: one file
+  unsigned threads_ = 1;                   // that fill the shards
+  bool packs_ = false;                     // the file will be compressed
 };
 
 }  // namespace bloomery::cli

@@ -24,12 +24,11 @@ outcome<digest_stream> open_keys(const options& opts, const build_request& reque
   return digest_stream(std::move(*reader), request.hash(), digest_bits, std::move(extra));
 }
 
-template <class Digest>
-result<void> insert(built& into, std::span<const Digest> digests) {
-  const auto changed = into.filter.insert(digests);
-  if (!changed) return fail(changed.error());
+result<void> insert(built& into, const key_batch& digests) {
+  const auto inserted = into.filter.add(digests);
+  if (!inserted) return fail(inserted.error());
   into.keys_read += digests.size();
-  into.keys_inserted += *changed;
+  into.keys_inserted += *inserted;
   return {};
 }
 
@@ -43,7 +42,7 @@ outcome<built> build_direct(const options& opts, const build_request& request, a
     const auto more = stream->next();
     if (!more) return failed(more.error());
     if (!*more) return made;
-    auto done = with_digests(stream->chunk(), stream->digest_bits(), [&](auto all) { return insert(made, all); });
+    auto done = insert(made, stream->digests());
     if (!done) {
       why = done.error();
       return fail_error(why);
@@ -88,9 +87,7 @@ class collector {
   [[nodiscard]] std::uint64_t keys() const { return std::max<std::uint64_t>(1, counter_.at_most()); }
   // What the filter is sized for.
   [[nodiscard]] std::uint64_t wanted_keys() const { return request_.keys_with_copies(keys(), counter_.added()); }
-  [[nodiscard]] std::uint64_t buffered_bytes() const {
-    return digests64_.size_bytes() + digests128_.size_bytes() + digests256_.size_bytes();
-  }
+  [[nodiscard]] std::uint64_t buffered_bytes() const { return digests64_.size_bytes() + wide_.size_bytes(); }
 
   void add_wider_digests(key_chunk& chunk) const {
     if (extra_bits_ != 64) make_digests(chunk, request_.hash(), extra_bits_);
@@ -98,14 +95,12 @@ class collector {
 
   void clear_buffers() {
     digests64_.clear();
-    digests128_.clear();
-    digests256_.clear();
+    wide_.clear();
   }
 
   void buffer_digests(const digest_stream& stream) {
     digests64_.add(stream.digests64());
-    digests128_.add(stream.chunk().digests128);
-    digests256_.add(stream.chunk().digests256);
+    wide_.add(stream.chunk().wide_words);
   }
 
   // Whether the buffers leave room for the filter.
@@ -137,8 +132,8 @@ class collector {
   }
 
   // Blocks are dropped as they are done with, unless the filter may be full and the next one needs them.
-  template <class Digest>
-  result<void> insert_buffer(built& made, digest_buffer<Digest>& buffer) const {
+  result<void> insert_buffered(built& made) {
+    digest_buffer& buffer = made.filter.digest_bits() == 64 ? digests64_ : wide_;
     const bool keeps = request_.may_be_full();
     for (std::size_t i = 0; i < buffer.blocks(); ++i) {
       if (auto done = insert(made, buffer.block(i)); !done) return done;
@@ -146,12 +141,6 @@ class collector {
     }
     if (!keeps) buffer.clear();
     return {};
-  }
-  result<void> insert_buffered(built& made) {
-    const unsigned bits = made.filter.digest_bits();
-    return bits == 256   ? insert_buffer(made, digests256_)
-           : bits == 128 ? insert_buffer(made, digests128_)
-                         : insert_buffer(made, digests64_);
   }
 
   // A filter for so many keys, from the buffers or from the files. What it refuses is in `why`, too.
@@ -202,9 +191,9 @@ class collector {
 
   void warn_of_set() const {
     warn(opts_,
-         fmt::format("kind {} has no room for all copies of these keys: each key is stored once, in mode set, and "
-                     "none can be removed; give --mode set to accept that, or --kind counting",
-                     request_.kind().name));
+         fmt::format("kind {} has no room for all copies of these keys: each key is stored once, in mode {}, and "
+                     "none can be removed; give --mode {} to accept that, or --kind counting",
+                     request_.kind().name, request_.mode(), request_.mode()));
   }
 
   [[nodiscard]] std::string sized_text(std::uint64_t wanted) const {
@@ -227,7 +216,7 @@ class collector {
       if (!more) return failed(more.error());
       if (!*more) break;
       counter_.add(stream.digests64());
-      auto done = with_digests(stream.chunk(), made.filter.digest_bits(), [&](auto all) { return insert(made, all); });
+      auto done = insert(made, stream.chunk().digests(made.filter.digest_bits()));
       if (!done) return fail_error(done.error());
       line.update(stream.reader().bytes_taken(), made.keys_read);
     }
@@ -291,9 +280,8 @@ class collector {
   std::uint64_t limit_bytes_ = 0;
   std::uint64_t checked_bytes_ = 0;
   distinct_counter counter_;
-  digest_buffer<std::uint64_t> digests64_;
-  digest_buffer<digest128> digests128_;
-  digest_buffer<digest256> digests256_;
+  digest_buffer digests64_{64};
+  digest_buffer wide_{extra_bits_};
 };
 
 }  // namespace
@@ -306,7 +294,9 @@ outcome<built> build_filter(const options& opts, const build_request& request) {
   error why{};
   auto made = build_direct(opts, request, std::move(*filter), why);
   if (!made && why.code == errc::full && request.stores_copies()) {
-    return fail_text(made.error().text + "; copies of a key take room, too, unless --mode set stores them once");
+    return fail_text(
+        made.error().text +
+        fmt::format("; copies of a key take room, too, unless --mode {} stores them once", request.set_mode()));
   }
   return made;
 }

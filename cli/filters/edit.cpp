@@ -29,7 +29,7 @@ outcome<filter_edit> filter_edit::open_file(const options& opts, const std::stri
   if (!shards) return failed(shards.error());
   auto lock = file_lock::take(first_file(path, *shards));
   if (!lock) return failed(lock.error());
-  auto opened = load_filter(opts, path);
+  auto opened = open_locked(opts, path, *shards, lock->file(), true);
   if (!opened) return failed(opened.error());
   return filter_edit(std::move(*lock), std::move(*opened));
 }
@@ -52,7 +52,7 @@ outcome<void> filter_edit::save() const {
 }
 
 std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
-  const fullness full = fullness_of(filter.info(), stats);
+  const fullness full = fullness_of(filter.kind(), stats);
   if (!stats.target_known && stats.fpr_now > useless_fpr) {  // the file does not store its capacity
     return fmt::format("has a false-positive rate of {}: build it again from its keys with a larger -n",
                        percent(stats.fpr_now));
@@ -76,13 +76,15 @@ std::string overfull_text(const any_filter& filter, const filter_stats& stats) {
       percent(stats.fpr_now), percent(stats.target_fpr), full.taken);
 }
 
-outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what,
-                            bool kind_entry::*ability) {
-  const kind_entry* entry = find_entry(kind.name);
-  if (entry != nullptr && entry->*ability) return {};
+outcome<void> check_ability(std::string_view name, const any_filter& filter, std::string_view what,
+                            bool kind_capabilities::*can) {
+  if (filter.capabilities().*can) return {};
+  // A filter of another product may be able to do less than our kind of that name: the call states why.
+  const kind_entry* ours = find_kind(filter.info().name);
+  if (ours != nullptr && ours->capabilities.*can) return {};
   std::string text("is of kind ");
-  text.append(kind.name).append(", which cannot ").append(what).append("; kinds that can: ");
-  return fail_file(name, text.append(kinds_that(ability)));
+  text.append(filter.info().name).append(", which cannot ").append(what).append("; kinds that can: ");
+  return fail_file(name, text.append(kinds_that(can)));
 }
 
 }  // namespace bloomery::cli

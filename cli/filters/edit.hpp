@@ -50,7 +50,7 @@ class filter_edit {
 std::string overfull_text(const any_filter& filter, const filter_stats& stats);
 
 // A problem when the filter's kind has not this ability: "is of kind blocked, which cannot <what>; ..."
-outcome<void> check_ability(std::string_view name, const kind_info& kind, std::string_view what,
-                            bool kind_entry::*ability);
+outcome<void> check_ability(std::string_view name, const any_filter& filter, std::string_view what,
+                            bool kind_capabilities::*can);
 
 }  // namespace bloomery::cli

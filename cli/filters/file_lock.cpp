@@ -12,11 +12,16 @@ failed busy(const std::string& path) {
   return fail_file(path, "is being changed by another process: try again when it is done");
 }
 
+failed not_regular(const std::string& path) {
+  return fail_file(path, "is no file that can be changed in place: give a regular file");
+}
+
+// By name, before it is opened for writing, which a pipe or device would notice.
 outcome<void> check_regular(const std::string& path) {
   struct stat status {};
   if (stat(path.c_str(), &status) != 0) return fail_file(path, detail::fail_errno("cannot open", errno).value());
   if (S_ISDIR(status.st_mode)) return fail_file(path, make_error(errc::is_directory));
-  if (!S_ISREG(status.st_mode)) return fail_file(path, "is no file that can be changed in place: give a regular file");
+  if (!S_ISREG(status.st_mode)) return not_regular(path);
   return {};
 }
 
@@ -25,7 +30,7 @@ outcome<void> check_regular(const std::string& path) {
 bool file_lock::is_at_path() const {
   struct stat locked {};
   struct stat named {};
-  return fstat(file_.get(), &locked) == 0 && stat(path_.c_str(), &named) == 0 && locked.st_dev == named.st_dev &&
+  return fstat(file_.descriptor(), &locked) == 0 && stat(path_.c_str(), &named) == 0 && locked.st_dev == named.st_dev &&
          locked.st_ino == named.st_ino;
 }
 
@@ -45,7 +50,10 @@ outcome<file_lock> file_lock::take(const std::string& path) {
     } while (locked != 0 && errno == EINTR);
     if (locked != 0 && errno == EWOULDBLOCK) return busy(path);
     if (locked != 0) return fail_file(path, detail::fail_errno("cannot lock", errno).value());
-    file_lock lock(path, std::move(file));
+    auto input = input_file::adopt(std::move(file));
+    if (!input) return fail_file(path, input.error());
+    if (!input->is_regular()) return not_regular(path);
+    file_lock lock(path, std::move(*input));
     if (lock.is_at_path()) return lock;
   }
   return busy(path);

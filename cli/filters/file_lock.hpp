@@ -8,11 +8,12 @@
 // The lock is an advisory one (flock) on the file that the path names now. Saving replaces that file, so a process that
 // locked the old one next finds that the path names another and begins again: of two that change a file at the same
 // time, neither works on what the other has just replaced. Readers need no lock: they see the old file or the new one.
+// What is changed is read through the locked descriptor, so that it is what was locked.
 #pragma once
 
 #include <sys/types.h>
 
-#include <bloomery/posix/system.hpp>
+#include <bloomery/posix/input.hpp>
 #include <string>
 
 #include "cli/terminal/problem.hpp"
@@ -25,13 +26,15 @@ class file_lock {
   static outcome<file_lock> take(const std::string& path);
   // A problem when the path does not name the locked file any more: another process replaced it without the lock.
   [[nodiscard]] outcome<void> check_path() const;
+  // The locked file, to be read.
+  [[nodiscard]] const input_file& file() const { return file_; }
 
  private:
-  file_lock(std::string path, detail::unique_fd file) : path_(std::move(path)), file_(std::move(file)) {}
+  file_lock(std::string path, input_file file) : path_(std::move(path)), file_(std::move(file)) {}
   [[nodiscard]] bool is_at_path() const;
 
   std::string path_;
-  detail::unique_fd file_;
+  input_file file_;
 };
 
 }  // namespace bloomery::cli

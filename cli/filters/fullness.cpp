@@ -10,15 +10,8 @@
 
 namespace bloomery::cli {
 
-bool grows(const any_filter& filter) {
-  const kind_info& kind = filter.info();
-  if (!kind.grows || kind.fixed_mode.empty()) return kind.grows;
-  const named_values values = filter.describe();
-  return std::none_of(values.begin(), values.end(),
-                      [&](const named_value& value) { return value.name == "mode" && value.text == kind.fixed_mode; });
-}
-
-fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
+fullness fullness_of(const kind_entry& of, const filter_stats& stats) {
+  const kind_info& kind = *of.info;
   constexpr double countable_fill = 0.9;
   const auto capacity = static_cast<double>(stats.capacity_keys);
   const double estimated = std::min(stats.estimated_keys, static_cast<double>(max_keys));
@@ -28,7 +21,7 @@ fullness fullness_of(const kind_info& kind, const filter_stats& stats) {
   // An intersection is fuller than its keys make it. Within the capacity, hardly an insert is missed by what is
   // counted.
   if (!stats.keys.exact && stats.cells.cells != 0 && estimated <= capacity) out.keys = stats.keys.keys;
-  if (kind.expires) {  // what is too much is forgotten, and what was counted may be
+  if (of.capabilities.expires) {  // what is too much is forgotten, and what was counted may be
     out.keys = static_cast<std::uint64_t>(estimated + 0.5);
     return out;
   }

@@ -1,6 +1,6 @@
 // cli/filters/fullness.hpp: whether a filter holds more keys than its capacity, and what to do about it.
 //
-//     const fullness of = fullness_of(filter.info(), stats);
+//     const fullness of = fullness_of(filter.kind(), stats);
 //     if (of.overfull) out.append(overfull_advice(filter.info(), stats, of));
 #pragma once
 
@@ -25,10 +25,7 @@ struct fullness {
   bool overfull = false;
 };
 
-// Whether it takes any number of keys: its kind does, and it is not in the mode that does not.
-bool grows(const any_filter& filter);
-
-fullness fullness_of(const kind_info& kind, const filter_stats& stats);
+fullness fullness_of(const kind_entry& of, const filter_stats& stats);
 
 // "promised 1.00 %", or that it is unknown.
 std::string target_fpr_text(const filter_stats& stats);

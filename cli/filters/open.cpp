@@ -52,23 +52,36 @@ outcome<formats::open_options> how_to_open(const options& opts, bool in_memory) 
                                .in_memory = in_memory};
 }
 
-outcome<opened_filter> open_as(const options& opts, const std::string& path, bool in_memory) {
-  const auto shards = shards_at(path);
-  if (!shards) return failed(shards.error());
-  if (*shards != 0) return open_set(opts, path, in_memory);
+outcome<opened_filter> open_input(const options& opts, const std::string& name, const input_file& file,
+                                  bool in_memory) {
   const auto how = how_to_open(opts, in_memory);
   if (!how) return failed(how.error());
-  const std::string name = path == "-" ? "standard input" : path;
-  const auto from = path_to_open(path);
-  if (!from) return failed(from.error());
-  auto opened = formats::open(*from, *how);
+  auto opened = formats::open(file, *how);
   if (!opened) return fail_opening(name, opened.error());
   return named(name, std::move(*opened));
 }
 
 }  // namespace
 
-outcome<opened_filter> open_filter(const options& opts, const std::string& path) { return open_as(opts, path, false); }
+// A name that cannot be opened may be that of a set.
+outcome<opened_filter> open_filter(const options& opts, const std::string& path) {
+  const auto from = path_to_open(path);
+  if (!from) return failed(from.error());
+  const std::string name = path == "-" ? "standard input" : path;
+  const auto file = input_file::open(*from);
+  if (file) return open_input(opts, name, *file, false);
+  const auto shards = shards_at(path);
+  if (!shards) return failed(shards.error());
+  if (*shards != 0) return open_set(opts, path, {.shards = *shards});
+  if (const auto how = how_to_open(opts, false); !how) return failed(how.error());
+  return fail_opening(name, file.error());
+}
+
+outcome<opened_filter> open_locked(const options& opts, const std::string& path, unsigned shards,
+                                   const input_file& first, bool in_memory) {
+  if (shards == 0) return open_input(opts, path, first, in_memory);
+  return open_set(opts, path, {.shards = shards, .first = &first, .in_memory = in_memory});
+}
 
 outcome<opened_filter> open_pieces(const options& opts, std::span<const std::string> paths) {
   const auto how = how_to_open(opts, true);
@@ -95,10 +108,8 @@ outcome<opened_filter> open_pieces(const options& opts, std::span<const std::str
   return named(paths.front(), std::move(*opened));
 }
 
-outcome<opened_filter> load_filter(const options& opts, const std::string& path) { return open_as(opts, path, true); }
-
 result<void> look_up(const any_filter& filter, key_chunk& chunk) {
-  return with_digests(chunk, filter.digest_bits(), [&](auto all) { return filter.may_contain(all, chunk.mask); });
+  return filter.may_contain(chunk.digests(filter.digest_bits()), chunk.mask);
 }
 
 outcome<std::vector<std::byte>> read_secret(const std::string& path, std::size_t size) {

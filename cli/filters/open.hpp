@@ -5,6 +5,7 @@
 #include <bloomery/formats.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/native/header.hpp>
+#include <bloomery/posix/input.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -32,8 +33,10 @@ struct opened_filter {
 outcome<opened_filter> open_filter(const options& opts, const std::string& path);
 // Of a product that splits a filter into pieces: the files of all of them, in order.
 outcome<opened_filter> open_pieces(const options& opts, std::span<const std::string> paths);
-// The same in memory, all of it checked, so that it can be changed.
-outcome<opened_filter> load_filter(const options& opts, const std::string& path);
+// The filter of a file that is open already, because it is locked (file_lock.hpp); of a set of shards, of its first
+// file. `in_memory`: all of it checked, so that it can be changed.
+outcome<opened_filter> open_locked(const options& opts, const std::string& path, unsigned shards,
+                                   const input_file& first, bool in_memory);
 
 // The hash of an opened filter, with the secret of --key-file where it is keyed.
 outcome<hasher> hasher_of(const options& opts, const opened_filter& opened);

@@ -34,20 +34,21 @@ outcome<unsigned> shards_at(const std::string& path) {
   return *found;
 }
 
-outcome<opened_filter> open_set(const options& opts, const std::string& path, bool in_memory) {
+outcome<opened_filter> open_set(const options& opts, const std::string& path, const set_to_open& set) {
   const formats::format* from = formats::find(opts.text(flag::from));
   if (from != nullptr && !from->is_native()) {
     return fail_file(
         path, fmt::format("is a filter in shards, which is of format native, not {}: leave --from out", from->name));
   }
-  const load_options how{.trust = opts.has(flag::trust)};
-  auto filter =
-      in_memory ? load_shards(path.c_str(), how, jobs_of(opts)) : open_shards(path.c_str(), how, jobs_of(opts));
-  if (!filter) return fail_file(path, filter.error());
-  const auto header = read_header(first_file(path, filter->shards()).c_str());
-  if (!header) return fail_file(path, header.error());
-  const formats::format* format = formats::find(header->text ? "text" : "native");
-  return opened_filter{path, std::move(*filter), format, *header, size_of_set(path), header->codec};
+  auto opened = open_shard_files(path, set.shards,
+                                 {.load = {.trust = opts.has(flag::trust)},
+                                  .in_memory = set.in_memory,
+                                  .first = set.first,
+                                  .threads = jobs_of(opts)});
+  if (!opened) return fail_file(path, opened.error());
+  const file_header& header = opened->first;
+  const formats::format* format = formats::find(header.text ? "text" : "native");
+  return opened_filter{path, std::move(opened->filter), format, header, opened->size_bytes, header.codec};
 }
 
 std::string shard_file(const std::string& path, unsigned index, unsigned shards) {
@@ -61,16 +62,19 @@ std::string first_file(const std::string& path, unsigned shards) {
 bool takes_shard_alone(const options& opts) { return opts.command().bit == on_info; }
 
 std::string set_of(const std::string& path, const shard_place& place) {
-  const std::string end = fmt::format(".{}", shard_label(place.index, place.count).c_str());
+  return set_of(path, shard_label(place.index, place.count).c_str());
+}
+
+std::string set_of(const std::string& path, std::string_view label) {
+  const std::string end = fmt::format(".{}", label);
   const bool named = path.size() > end.size() && path.compare(path.size() - end.size(), end.size(), end) == 0;
   return named ? path.substr(0, path.size() - end.size()) : std::string();
 }
 
 failed fail_opening(const std::string& path, const error& why) {
-  std::string text(describe(why).view());
+  std::string text = text_of(why);
   if (why.code == errc::shard_alone) {
-    const auto header = read_header(path.c_str());
-    const std::string set = header ? set_of(path, header->shard) : std::string();
+    const std::string set = set_of(path, why.text_view());
     text.append(set.empty() ? ", by the name without .NN-of-NN" : fmt::format(", {}", set));
   }
   return fail_file(path, text);

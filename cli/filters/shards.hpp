@@ -1,7 +1,7 @@
 // cli/filters/shards.hpp: a filter in shards: the files FILE.00-of-04 to FILE.03-of-04, which verbs open as FILE.
 //
 //     const auto shards = shards_at(path);                  // 0: it is no set
-//     if (*shards != 0) return open_set(opts, path);
+//     if (*shards != 0) return open_set(opts, path, {.shards = *shards});
 //
 // A file that is there goes before a set of its name, and none is written where it would hide a set.
 #pragma once
@@ -24,7 +24,12 @@ unsigned shards_wanted(const options& opts);
 outcome<unsigned> shards_at(const std::string& path);
 
 // Every file is opened as open_filter opens one; or all are loaded into memory, so that the set can be changed.
-outcome<opened_filter> open_set(const options& opts, const std::string& path, bool in_memory);
+struct set_to_open {
+  unsigned shards = 0;
+  const input_file* first = nullptr;  // the first file, if it is open already
+  bool in_memory = false;
+};
+outcome<opened_filter> open_set(const options& opts, const std::string& path, const set_to_open& set);
 
 // FILE.02-of-04
 std::string shard_file(const std::string& path, unsigned index, unsigned shards);
@@ -39,6 +44,7 @@ bool takes_shard_alone(const options& opts);
 failed fail_opening(const std::string& path, const error& why);
 // "seen.bloom" for "seen.bloom.02-of-04"; empty when the name is another.
 std::string set_of(const std::string& path, const shard_place& place);
+std::string set_of(const std::string& path, std::string_view label);
 
 // Whether an output can have this name: 0 shards is one file.
 outcome<void> check_set_output(const options& opts, const std::string& path, unsigned shards);

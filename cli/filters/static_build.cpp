@@ -32,7 +32,7 @@ outcome<digest_array> read_digests(const options& opts, std::span<const std::str
   if (!reader) return failed(reader.error());
   digest_stream stream(std::move(*reader), hash, 64);
   progress line(opts, "reading", stream.reader().total_bytes());
-  digest_buffer<std::uint64_t> buffer;
+  digest_buffer buffer(64);
   std::uint64_t keys = 0;
   while (true) {
     const auto more = stream.next();
@@ -53,7 +53,7 @@ outcome<digest_array> read_digests(const options& opts, std::span<const std::str
   digest_array out{std::unique_ptr<std::uint64_t[]>(new std::uint64_t[keys]), keys};
   std::uint64_t copied = 0;
   for (std::size_t i = 0; i < buffer.blocks(); ++i) {
-    const auto block = buffer.block(i);
+    const auto block = buffer.words(i);
     std::copy(block.begin(), block.end(), out.digests.get() + copied);
     copied += block.size();
     buffer.drop(i);

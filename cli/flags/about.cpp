@@ -37,19 +37,19 @@ constexpr std::array environment = {
              "on a terminal, charts use more than ASCII if the first of these that is set names UTF-8",
              on_plan | on_info | on_demo | on_bench},
     variable{"NO_COLOR", "if set and not empty, no colours, unless --color is given",
-             on_info | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
+             on_info | on_explain | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
     variable{"TERM", "if dumb, no colours",
-             on_info | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
+             on_info | on_explain | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
     variable{"TMPDIR", "folder for temporary files (default /tmp)", on_demo | on_dedup},
 };
 
-constexpr std::array examples = {
+constexpr std::array about_examples = {
     example{"bloomery build -o seen.bloom urls.txt", "a filter of the lines of urls.txt"},
     example{"bloomery query seen.bloom today.txt > probably-seen.txt", "the lines of today.txt that may be in it"},
     example{"bloomery query -v seen.bloom today.txt > definitely-new.txt", "the lines that are definitely not in it"},
 };
 
-constexpr tool_page page = {
+constexpr tool_page about_page = {
     .summary = "membership filters",
     .intro =
         "Membership filters: compact sets that answer \"have I seen this key?\". A \"no\" is always correct; a "
@@ -58,12 +58,12 @@ constexpr tool_page page = {
     .numbers = "Numbers may be written 1e9, 10M, 1Gi, 64KiB, 0.1% or 1/1000.",
     .topics = topics,
     .environment = environment,
-    .examples = examples,
+    .examples = about_examples,
     .exit_codes = "0: yes or done; 1: no (nothing matched, verification failed), or a warning with --strict; 2: error",
 };
 
 }  // namespace
 
-const tool_page& about_tool() { return page; }
+const tool_page& about_tool() { return about_page; }
 
 }  // namespace bloomery::cli

@@ -31,12 +31,12 @@ constexpr std::array rows = {
              "target false-positive rate (FPR) at that capacity: 0.01, 1% or 1/100", on_build | on_plan | on_dedup | on_bench, size},
     flag_row{flag::kind, "kind", "", type::kind_name, "KIND", "",
              "kind of filter; see 'bloomery kinds'", on_build | on_plan | on_bench, size},
-    flag_row{flag::layout, "layout", "", type::layout, "LAYOUT", "",
+    flag_row{flag::layout, "layout", "", type::kind_choice, "LAYOUT", "",
              "layout, for kinds that have several; the default first", on_build | on_plan | on_bench, size},
-    flag_row{flag::mode, "mode", "", type::mode, "MODE", "",
+    flag_row{flag::mode, "mode", "", type::kind_choice, "MODE", "",
              "mode, for kinds that have several; the default first: a multiset counts and erases, a set stores equal keys once, fixed refuses more keys than -n", on_build, size},
     flag_row{flag::growth, "growth", "", type::positive, "FACTOR", "",
-             "kind scalable: size of a new sub-filter relative to the previous one (default 2)", on_build, size},
+             "", on_build, size},
     flag_row{flag::bits_per_key, "bits-per-key", "", type::real, "B", "",
              "size by bits per key instead of by false-positive rate", on_build | on_plan, size},
     flag_row{flag::memory, "mem", "", type::bytes, "SIZE", "",
@@ -46,9 +46,9 @@ constexpr std::array rows = {
     flag_row{flag::headroom, "headroom", "", type::share, "SHARE", "",
              "add spare capacity, such as 20%", on_build, size},
     flag_row{flag::window, "window", "", type::text, "N|TIME", "",
-             "kind window: number of later keys after which a key expires (same as -n), or a time after which it does, such as 90s, 15m, 12h, 30d or 2w", on_build, size},
+             "number of later keys after which a key expires (same as -n), or a time after which it does, such as 90s, 15m, 12h, 30d or 2w", on_build, size},
     flag_row{flag::generations, "generations", "", type::positive, "G", "",
-             "kind window: layout rotating, with G generations (2 to 14)", on_build, size},
+             "", on_build, size},
     flag_row{flag::exclude, "exclude", "", type::file, "FILE", "",
              "kind cascade: keys that the filter must not match; - is standard input", on_build, size},
     flag_row{flag::exclude_keys, "exclude-keys", "", type::count, "N", "",
@@ -59,7 +59,7 @@ constexpr std::array rows = {
     flag_row{flag::seed, "seed", "", type::seed, "S", "",
              "seed of the hash, decimal or 0x...", on_build | on_dedup, hashing},
     flag_row{flag::key_file, "key-file", "", type::file, "FILE", "",
-             "secret key of a keyed hash: its raw bytes, or the same in hexadecimal", on_key_readers, hashing},
+             "secret key of a keyed hash: its raw bytes, or the same in hexadecimal", on_key_readers | on_explain, hashing},
     // output
     flag_row{flag::output, "output", "o", type::file, "FILE", "",
              "file to write; - is standard output", on_build | on_merge | on_convert, flag_group::output},
@@ -71,20 +71,20 @@ constexpr std::array rows = {
              "write the file of this product; see 'bloomery formats' (default: native; merge keeps that of its first input)", on_build | on_merge, flag_group::output},
     flag_row{flag::to, "to", "", type::format_name, "FORMAT", "",
              "format to write; see 'bloomery formats'", on_convert, flag_group::output},
-    flag_row{flag::encoding, "encoding", "", type::choice, "ENCODING", "binary json scandump dump",
-             "encoding of the file, for formats that have several: binary or json (bits-and-blooms), scandump or dump (redisbloom); default: the first", on_build | on_merge | on_convert, flag_group::output, "form"},
+    flag_row{flag::encoding, "encoding", "", type::choice, "ENCODING", "",
+             "", on_build | on_merge | on_convert, flag_group::output, "form"},
     flag_row{flag::bucket_size, "bucket-size", "", type::positive, "B", "",
-             "format redisbloom, kind cuckoo: slots per bucket, 1 to 255 (default 2)", on_build, size},
+             "", on_build, size},
     flag_row{flag::max_iterations, "max-iterations", "", type::positive, "I", "",
-             "format redisbloom, kind cuckoo: evictions before it grows, 1 to 65535 (default 20)", on_build, size},
+             "", on_build, size},
     flag_row{flag::shards, "shards", "", type::positive, "N", "",
              "write the filter as N shards (1 to 4096), FILE.00-of-04 and so on, each with a share of the keys; other verbs take FILE", on_build, flag_group::output},
-    flag_row{flag::strategy, "strategy", "", type::choice, "BITS", "32 64",
-             "format guava: MURMUR128_MITZ_32 or MURMUR128_MITZ_64 (default 64, as in Guava)", on_build, flag_group::output},
-    flag_row{flag::k_rule, "k-rule", "", type::choice, "RULE", "old new",
-             "format guava: how the number of hash functions is chosen: old as up to Guava 33.3, new as from 33.4 on (default old)", on_build, flag_group::output},
-    flag_row{flag::spark_version, "spark-version", "", type::choice, "VERSION", "2 1",
-             "format spark: version of the file; 1 for Spark before 4.1", on_build, flag_group::output},
+    flag_row{flag::strategy, "strategy", "", type::choice, "BITS", "",
+             "", on_build, flag_group::output},
+    flag_row{flag::k_rule, "k-rule", "", type::choice, "RULE", "",
+             "", on_build, flag_group::output},
+    flag_row{flag::spark_version, "spark-version", "", type::choice, "VERSION", "",
+             "", on_build, flag_group::output},
     // selection
     flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
              "format of the filter (default: detected from its content)", on_openers, selection},
@@ -95,7 +95,7 @@ constexpr std::array rows = {
     flag_row{flag::mark, "mark", "", type::none, "", "",
              "print every line after 1 (may be present) or 0 (absent) and a tab", on_query, selection},
     flag_row{flag::trust, "trust", "", type::none, "", "",
-             "do not check the chunks of the file as they are touched: it is known to be intact", on_query | on_verify | on_info | on_count, selection},
+             "do not check the chunks of the file as they are touched: it is known to be intact", on_query | on_verify | on_info | on_count | on_explain, selection},
     flag_row{flag::plot, "plot", "", type::none, "", "",
              "draw a chart in the terminal", on_info | on_plan | on_bench, selection},
     flag_row{flag::keys, "keys", "", type::file, "FILE", "",
@@ -138,19 +138,19 @@ constexpr std::array rows = {
     flag_row{flag::null, "null", "0z", type::none, "", "",
              "keys end with a NUL byte instead of a newline", on_key_readers, flag_group::keys},
     flag_row{flag::fields, "fields", "f", type::text, "N[,M...]", "",
-             "the key is this field, or these fields together; counted from 1, or named with --header", on_key_readers, flag_group::keys},
+             "the key is this field, or these fields together; counted from 1, or named with --header", on_key_readers | on_explain, flag_group::keys},
     flag_row{flag::delimiter, "delimiter", "d", type::character, "CHAR", "",
-             "what separates fields (default: a tab; with --csv a comma)", on_key_readers, flag_group::keys},
+             "what separates fields (default: a tab; with --csv a comma)", on_key_readers | on_explain, flag_group::keys},
     flag_row{flag::csv, "csv", "", type::none, "", "",
              "input is CSV with quotes (RFC 4180); without -f the key is the complete record, field by field", on_key_readers, flag_group::keys},
     flag_row{flag::header, "header", "", type::none, "", "",
              "the first record of each file holds names, not a key; query, count and dedup print that of the first file", on_key_readers, flag_group::keys},
     flag_row{flag::hex, "hex", "", type::none, "", "",
-             "keys are written as hexadecimal bytes", on_key_readers, flag_group::keys},
+             "keys are written as hexadecimal bytes", on_key_readers | on_explain, flag_group::keys},
     flag_row{flag::u64, "u64", "", type::none, "", "",
-             "keys are decimal integers, hashed as 8 little-endian bytes", on_key_readers, flag_group::keys},
+             "keys are decimal integers, hashed as 8 little-endian bytes", on_key_readers | on_explain, flag_group::keys},
     flag_row{flag::funnel, "funnel", "", type::choice, "FUNNEL", "bytes utf8 utf16 int long",
-             "encode keys as this funnel of Guava does: bytes unchanged, text as UTF-8 or UTF-16, decimal integers as 4 or 8 little-endian bytes", on_key_readers, flag_group::keys},
+             "encode keys as this funnel of Guava does: bytes unchanged, text as UTF-8 or UTF-16, decimal integers as 4 or 8 little-endian bytes", on_key_readers | on_explain, flag_group::keys},
     flag_row{flag::crlf, "crlf", "", type::none, "", "",
              "lines end with CR LF: the CR is not part of the key", on_key_readers, flag_group::keys},
     flag_row{flag::no_decompress, "no-decompress", "", type::none, "", "",
@@ -167,7 +167,7 @@ constexpr std::array rows = {
     flag_row{flag::no_progress, "no-progress", "", type::none, "", "",
              "show no progress", on_key_readers | on_demo | on_bench, general},
     flag_row{flag::color, "color", "", type::choice, "WHEN", "auto always never",
-             "colours: on a terminal, always or never; NO_COLOR is honoured", on_info | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench, general},
+             "colours: on a terminal, always or never; NO_COLOR is honoured", on_info | on_explain | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench, general},
     flag_row{flag::jobs, "jobs", "j", type::positive, "N", "",
              "number of threads (default: all processors); the result does not depend on it", on_key_readers | on_demo | on_bench, general},
     flag_row{flag::help, "help", "h", type::none, "", "",
@@ -176,7 +176,7 @@ constexpr std::array rows = {
 // clang-format on
 
 const flag_row* find_row(verb_set verbs, flag id) {
-  for (const flag_row& row : rows) {
+  for (const flag_row& row : flag_table()) {
     if (row.id == id && (row.verbs & verbs) != 0) return &row;
   }
   return nullptr;
@@ -186,7 +186,7 @@ std::string shown(const flag_row& row) { return fmt::format("--{}", row.name); }
 
 std::vector<std::string_view> names_of_kinds() {
   std::vector<std::string_view> names;
-  for (const kind_entry& kind : kind_table()) names.push_back(kind.info->name);
+  for (const kind_entry& kind : kinds()) names.push_back(kind.info->name);
   return names;
 }
 
@@ -202,13 +202,25 @@ std::vector<std::string_view> names_of_formats() {
   return names;
 }
 
-// The words of all kinds, each once.
-std::vector<std::string_view> words_of_kinds(type which) {
+// The choices of all kinds, each once.
+std::vector<std::string_view> choices_of_kinds(std::string_view option) {
   std::vector<std::string_view> out;
-  for (const kind_entry& entry : kind_table()) {
-    const kind_info& kind = *entry.info;
-    for (const std::string_view word : which == type::layout ? layout_names(kind) : words_in(kind.modes)) {
+  for (const kind_entry& kind : kinds()) {
+    for (const std::string_view word : choices_of(kind, option)) {
       if (std::find(out.begin(), out.end(), word) == out.end()) out.push_back(word);
+    }
+  }
+  return out;
+}
+
+// The same of the formats.
+std::vector<std::string_view> choices_of_formats(std::string_view option) {
+  std::vector<std::string_view> out;
+  for (const formats::format* format : formats::list()) {
+    const option_info* found = find_option(format->options, option);
+    if (found == nullptr) continue;
+    for (const option_choice& choice : found->choices) {
+      if (std::find(out.begin(), out.end(), choice.name) == out.end()) out.push_back(choice.name);
     }
   }
   return out;
@@ -250,7 +262,7 @@ failed explain(const verb& command, int code, int option, std::string_view word)
                                : fmt::format("-{}", static_cast<char>(option));
   if (code == ':') {
     const flag_row* row = is_long ? find_row(command.bit, static_cast<flag>(option - long_options)) : nullptr;
-    for (const flag_row& each : rows) {
+    for (const flag_row& each : flag_table()) {
       if (row == nullptr && (each.verbs & command.bit) != 0 &&
           each.short_names.find(static_cast<char>(option)) != std::string_view::npos) {
         row = &each;
@@ -265,7 +277,7 @@ failed explain(const verb& command, int code, int option, std::string_view word)
   const std::string_view typed = word.substr(0, word.find('=')).substr(std::min<std::size_t>(2, word.size()));
   std::string candidates;
   std::vector<std::string_view> known;
-  for (const flag_row& row : rows) {
+  for (const flag_row& row : flag_table()) {
     if ((row.verbs & command.bit) == 0) continue;
     known.push_back(row.name);
     if (row.name.substr(0, typed.size()) == typed) candidates.append(candidates.empty() ? "" : ", ").append(shown(row));
@@ -278,7 +290,33 @@ failed explain(const verb& command, int code, int option, std::string_view word)
 
 }  // namespace
 
-std::span<const flag_row> flag_table() { return rows; }
+std::vector<flag_row> own_option_rows(std::span<const kind_entry> kinds, std::span<const flag_row> known) {
+  std::vector<flag_row> out;
+  for (const kind_entry& kind : kinds) {
+    for (const option_info& option : kind.options) {
+      const auto same = [&](const flag_row& row) { return row.name == option.name; };
+      if (std::any_of(known.begin(), known.end(), same) || std::any_of(out.begin(), out.end(), same) ||
+          out.size() == most_own_options) {
+        continue;
+      }
+      const auto id = static_cast<flag>(static_cast<std::size_t>(flag::count_) + out.size());
+      const bool is_choice = option.type == option_type::choice;
+      out.push_back({id, option.name, "", is_choice ? type::kind_choice : type::count, is_choice ? "WORD" : "N", "", "",
+                     on_build, size});
+    }
+  }
+  return out;
+}
+
+std::span<const flag_row> flag_table() {
+  static const std::vector<flag_row> all = [] {
+    std::vector<flag_row> out(rows.begin(), rows.end());
+    const auto own = own_option_rows(kinds(), rows);
+    out.insert(out.end(), own.begin(), own.end());
+    return out;
+  }();
+  return all;
+}
 
 std::string_view group_title(flag_group group) {
   constexpr std::array<std::string_view, static_cast<std::size_t>(flag_group::count_)> titles = {
@@ -290,30 +328,70 @@ std::vector<std::string_view> words_of(const flag_row& row) {
   if (row.type == type::kind_name) return names_of_kinds();
   if (row.type == type::hash_name) return names_of_hashes();
   if (row.type == type::format_name) return names_of_formats();
-  if (row.type == type::layout || row.type == type::mode) return words_of_kinds(row.type);
+  if (row.type == type::kind_choice) return choices_of_kinds(row.name);
+  if (row.type == type::choice && row.choices.empty()) return choices_of_formats(row.name);
   return words_in(row.choices);
 }
 
-std::string help_of(const flag_row& row) {
-  std::string text(row.help);
-  if (row.type != type::layout && row.type != type::mode) return text;
-  std::string_view before = " (";
-  for (const kind_entry& entry : kind_table()) {
-    const kind_info& kind = *entry.info;
-    std::string words;
-    for (const std::string_view word : words_in(row.type == type::layout ? kind.layouts : kind.modes)) {
-      words.append(words.empty() ? "" : ", ").append(word);
-    }
-    if (words.empty()) continue;
-    text.append(fmt::format("{}{}: {}", before, kind.name, words));
-    before = "; ";
+namespace {
+
+// " (slots4[:BITS], set)", or " (1 to 32768, default 2)"
+std::string values_of(const option_info& option) {
+  std::string out;
+  for (const option_choice& choice : option.choices) {
+    out.append(out.empty() ? "" : ", ").append(choice.name).append(choice.suffix);
   }
-  return text.append(")");
+  if (option.type == option_type::integer) {
+    out = fmt::format("{} to {}, default {}", option.least, option.most, option.default_value);
+  }
+  return out;
 }
 
-std::vector<std::string_view> layout_names(const kind_info& kind) {
-  std::vector<std::string_view> names = words_in(kind.layouts);
-  for (std::string_view& name : names) name = name.substr(0, name.find('['));
+// Of an option that formats have; empty when none has it.
+std::string help_by_formats(const flag_row& row) {
+  std::string text;
+  std::string names;
+  std::string values;
+  for (const formats::format* format : formats::list()) {
+    const option_info* option = find_option(format->options, row.name);
+    if (option == nullptr) continue;
+    text = option->help;
+    names.append(names.empty() ? "" : ", ").append(format->name);
+    values.append(values.empty() ? "" : "; ").append(format->name).append(": ").append(values_of(*option));
+  }
+  if (names.empty()) return {};
+  // Of one format, the name stands before the text.
+  const bool is_one = names.find(',') == std::string::npos;
+  if (is_one) values.erase(0, names.size() + 2);
+  return fmt::format("format {}: {} ({})", names, text, values);
+}
+
+}  // namespace
+
+std::string help_of(const flag_row& row) {
+  std::string text(row.help.empty() ? help_by_formats(row) : row.help);
+  std::string names;
+  std::string values;
+  for (const kind_entry& kind : kinds()) {
+    const option_info* option = find_option(kind.options, row.name);
+    if (option == nullptr) continue;
+    if (row.help.empty()) text = option->help;
+    names.append(names.empty() ? "" : ", ").append(kind.info->name);
+    const std::string own = values_of(*option);
+    if (own.empty()) continue;
+    values.append(values.empty() ? "" : "; ");
+    if (option->type == option_type::choice) values.append(kind.info->name).append(": ");
+    values.append(own);
+  }
+  if (!names.empty() && row.type != type::kind_choice) text = fmt::format("kind {}: {}", names, text);
+  return values.empty() ? text : text.append(fmt::format(" ({})", values));
+}
+
+std::vector<std::string_view> choices_of(const kind_entry& kind, std::string_view option) {
+  std::vector<std::string_view> names;
+  const option_info* found = find_option(kind.options, option);
+  if (found == nullptr) return names;
+  for (const option_choice& choice : found->choices) names.push_back(choice.name);
   return names;
 }
 
@@ -321,8 +399,7 @@ outcome<void> options::convert(const flag_row& row, value& to) {
   switch (row.type) {
     case type::none:
     case type::text:
-    case type::layout:  // checked by the kind
-    case type::mode:
+    case type::kind_choice:  // checked by the kind
       return {};
     case type::file:
       if (to.text.empty()) return fail_usage(fmt::format("{}: the name is empty: give a file", shown(row)));
@@ -366,7 +443,7 @@ outcome<options> options::parse(const verb& command, std::span<char* const> argv
   constexpr int long_options = 256;
   std::string short_options = ":";
   std::vector<option> long_table;
-  for (const flag_row& row : rows) {
+  for (const flag_row& row : flag_table()) {
     if ((row.verbs & command.bit) == 0) continue;
     const bool takes = row.type != type::none;
     for (const char c : row.short_names) short_options.append(1, c).append(takes ? ":" : "");
@@ -389,7 +466,7 @@ outcome<options> options::parse(const verb& command, std::span<char* const> argv
     const int code = getopt_long(count, words.data(), short_options.c_str(), long_table.data(), nullptr);
     if (code == -1) break;
     if (code == '?' || code == ':') return explain(command, code, optopt, words[static_cast<std::size_t>(optind) - 1]);
-    for (const flag_row& row : rows) {
+    for (const flag_row& row : flag_table()) {
       const bool meant = code >= long_options ? static_cast<flag>(code - long_options) == row.id
                                               : row.short_names.find(static_cast<char>(code)) != std::string_view::npos;
       if (!meant || (row.verbs & command.bit) == 0) continue;

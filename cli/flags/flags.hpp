@@ -22,7 +22,7 @@
 #include "cli/terminal/problem.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI {
-struct kind_info;
+struct kind_entry;
 }
 
 namespace bloomery::cli {
@@ -48,10 +48,11 @@ inline constexpr verb_set on_bench = 1U << 13U;
 inline constexpr verb_set on_help = 1U << 14U;
 inline constexpr verb_set on_formats = 1U << 15U;
 inline constexpr verb_set on_convert = 1U << 16U;
+inline constexpr verb_set on_explain = 1U << 17U;
 inline constexpr verb_set on_all = ~verb_set{0};
 // The verbs that open a filter which is there.
 inline constexpr verb_set on_openers =
-    on_query | on_info | on_verify | on_add | on_remove | on_count | on_merge | on_convert;
+    on_query | on_info | on_verify | on_add | on_remove | on_count | on_merge | on_convert | on_explain;
 inline constexpr verb_set on_key_readers = on_build | on_query | on_verify | on_add | on_remove | on_count | on_dedup;
 
 enum class flag : std::uint8_t {
@@ -144,8 +145,7 @@ enum class value_type : std::uint8_t {
   choice,       // one of the words in `choices`
   kind_name,    // one of kinds.hpp
   hash_name,    // one of hash/list.hpp
-  layout,       // what the kind knows; words are those of all kinds
-  mode,         // the same
+  kind_choice,  // of the option of that name; words are those of all kinds, and the kind checks them
   format_name,  // one of src/formats/formats.hpp
 };
 
@@ -165,13 +165,17 @@ struct flag_row {
 };
 
 std::span<const flag_row> flag_table();
+// Options of kinds that no row names have rows of their own, with ids from flag::count_ on.
+inline constexpr std::size_t most_own_options = 16;
+constexpr bool is_own_option(flag id) { return id >= flag::count_; }
+std::vector<flag_row> own_option_rows(std::span<const kind_entry> kinds, std::span<const flag_row> known);
 std::string_view group_title(flag_group group);
 // The words that the value of an option may be; empty when it is no choice of words.
 std::vector<std::string_view> words_of(const flag_row& row);
 // The help of an option; with the words of each kind where they differ.
 std::string help_of(const flag_row& row);
-// The layouts of a kind without what may follow their names.
-std::vector<std::string_view> layout_names(const kind_info& kind);
+// The choices of an option of a kind, without what may follow their names; none where it has no such option.
+std::vector<std::string_view> choices_of(const kind_entry& kind, std::string_view option);
 
 class options {
  public:
@@ -205,7 +209,7 @@ class options {
   static outcome<void> convert(const flag_row& row, value& to);
 
   const verb* verb_ = nullptr;
-  std::array<value, static_cast<std::size_t>(flag::count_)> values_;
+  std::array<value, static_cast<std::size_t>(flag::count_) + most_own_options> values_;
   std::vector<std::string> operands_;
 };
 

@@ -17,7 +17,7 @@ struct parameter {
 };
 
 constexpr std::array parameters = {
-    parameter{flag::encoding, "form", &formats::format_options::form},
+    parameter{flag::encoding, "encoding", &formats::format_options::form},
     parameter{flag::strategy, "strategy", &formats::format_options::strategy},
     parameter{flag::k_rule, "k-rule", &formats::format_options::k_rule},
     parameter{flag::bucket_size, "bucket-size", &formats::format_options::bucket_size},
@@ -27,19 +27,8 @@ constexpr std::array parameters = {
 
 }  // namespace
 
-std::string_view flag_name(std::string_view name) {
-  for (const parameter& each : parameters) {
-    if (each.name != name) continue;
-    for (const flag_row& row : flag_table()) {
-      if (row.id == each.id) return row.name;
-    }
-  }
-  return name;
-}
-
 bool takes(const formats::format& format, std::string_view name) {
-  const auto taken = words_in(format.options);
-  return std::find(taken.begin(), taken.end(), name) != taken.end();
+  return find_option(format.options, name) != nullptr;
 }
 
 namespace {
@@ -49,7 +38,7 @@ failed is_for_others(const parameter& param) {
   for (const formats::format* format : formats::list()) {
     if (takes(*format, param.name)) those.append(those.empty() ? "" : ", ").append(format->name);
   }
-  return fail_usage(fmt::format("--{} is for format {}: leave it out", flag_name(param.name), those));
+  return fail_usage(fmt::format("--{} is for format {}: leave it out", param.name, those));
 }
 
 std::string_view hash_name(const hash_spec& spec) {

@@ -14,9 +14,6 @@ namespace bloomery::cli {
 // The parameters of the command line. Those that none of --format, --to and --from takes are refused.
 outcome<formats::format_options> format_options_of(const options& opts);
 
-// The flag, without dashes, of an option in formats::format::options.
-std::string_view flag_name(std::string_view name);
-
 // Whether a format takes the option of this name: see formats::format::options.
 bool takes(const formats::format& format, std::string_view name);
 

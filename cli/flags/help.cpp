@@ -11,7 +11,7 @@
 namespace bloomery::cli {
 namespace {
 
-constexpr std::size_t width = 80;
+constexpr std::size_t help_width = 80;
 constexpr std::size_t help_column = 28;
 
 // Appends `text`, broken between words, every line after `indent` blanks; the cursor is at column `at`.
@@ -20,7 +20,7 @@ void wrap(std::string& out, std::string_view text, std::size_t indent, std::size
     const std::size_t end = std::min(text.find_first_of(" \n"), text.size());
     const std::string_view word = text.substr(0, end);
     const bool paragraph = end + 1 < text.size() && text[end] == '\n' && text[end + 1] == '\n';
-    if (at > indent && at + 1 + word.size() > width) {
+    if (at > indent && at + 1 + word.size() > help_width) {
       out.append("\n");
       at = 0;
     }

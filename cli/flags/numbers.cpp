@@ -152,7 +152,7 @@ outcome<std::uint64_t> parse_duration(std::string_view text) {
 outcome<double> parse_fpr(std::string_view text) {
   const auto value = ratio(text);
   if (!value || !(*value > 0.0 && *value < 1.0)) {
-    return fail_text(std::string(describe(make_error(errc::bad_fpr, text)).view()));
+    return fail_text(text_of(make_error(errc::bad_fpr, text)) + ", such as 0.01, 1% or 1/100");
   }
   return *value;
 }

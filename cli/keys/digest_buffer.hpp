@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bloomery/hash/key_batch.hpp>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -11,33 +12,39 @@
 
 namespace bloomery::cli {
 
-template <class Digest>
 class digest_buffer {
  public:
-  void add(std::span<const Digest> digests) {
-    while (!digests.empty()) {
-      if (in_last_ == block_digests || blocks_.empty()) {
-        blocks_.push_back(std::unique_ptr<Digest[]>(new Digest[block_digests]));
+  explicit digest_buffer(unsigned digest_bits) : bits_(digest_bits) {}
+
+  // Whole digests, as words.
+  void add(std::span<const std::uint64_t> words) {
+    while (!words.empty()) {
+      if (in_last_ == block_words || blocks_.empty()) {
+        blocks_.push_back(std::unique_ptr<std::uint64_t[]>(new std::uint64_t[block_words]));
         in_last_ = 0;
       }
-      const std::size_t count = std::min(digests.size(), block_digests - in_last_);
-      std::memcpy(static_cast<void*>(blocks_.back().get() + in_last_), digests.data(), count * sizeof(Digest));
+      const std::size_t count = std::min(words.size(), block_words - in_last_);
+      std::memcpy(blocks_.back().get() + in_last_, words.data(), count * sizeof(std::uint64_t));
       in_last_ += count;
-      digests = digests.subspan(count);
+      words = words.subspan(count);
     }
   }
   [[nodiscard]] std::size_t blocks() const { return blocks_.size(); }
-  [[nodiscard]] std::span<const Digest> block(std::size_t i) const {
-    return {blocks_[i].get(), i + 1 == blocks_.size() ? in_last_ : block_digests};
+  [[nodiscard]] std::span<const std::uint64_t> words(std::size_t i) const {
+    return {blocks_[i].get(), i + 1 == blocks_.size() ? in_last_ : block_words};
+  }
+  [[nodiscard]] digest_span block(std::size_t i) const {
+    return {blocks_[i].get(), words(i).size() * 64 / bits_, bits_};
   }
   // Frees the block.
   void drop(std::size_t i) { blocks_[i].reset(); }
   void clear() { blocks_.clear(); }
-  [[nodiscard]] std::uint64_t size_bytes() const { return blocks_.size() * block_digests * sizeof(Digest); }
+  [[nodiscard]] std::uint64_t size_bytes() const { return blocks_.size() * block_words * sizeof(std::uint64_t); }
 
  private:
-  static constexpr std::size_t block_digests = std::size_t{1} << 16U;
-  std::vector<std::unique_ptr<Digest[]>> blocks_;
+  static constexpr std::size_t block_words = std::size_t{1} << 16U;  // a multiple of the words of every digest
+  unsigned bits_;
+  std::vector<std::unique_ptr<std::uint64_t[]>> blocks_;
   std::size_t in_last_ = 0;
 };
 

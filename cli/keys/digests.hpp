@@ -4,7 +4,7 @@
 //     while (true) {
 //       auto more = stream.next();
 //       if (!more || !*more) break;
-//       auto changed = with_digests(stream.chunk(), stream.digest_bits(), [&](auto all) { return filter.insert(all); });
+//       auto inserted = filter.add(stream.digests());
 //       stream.records()[i]                        // the record of digest i
 //     }
 //
@@ -57,10 +57,11 @@ class digest_stream {
   [[nodiscard]] const key_chunk& chunk() const { return *chunk_; }
   [[nodiscard]] std::size_t size() const { return chunk_->size(); }
   [[nodiscard]] std::span<const std::uint64_t> digests64() const { return chunk_->digests64; }
+  // Of the width that it was made with.
+  [[nodiscard]] digest_span digests() const { return chunk_->digests(digest_bits_); }
   [[nodiscard]] record_view records() const { return chunk_->records(); }
   [[nodiscard]] std::span<const std::string_view> keys() const { return chunk_->keys; }
 
-  [[nodiscard]] unsigned digest_bits() const { return digest_bits_; }
   // For what it knows of the input, and how much of it was delivered.
   [[nodiscard]] const key_reader& reader() const;
 
@@ -71,26 +72,12 @@ class digest_stream {
   unsigned digest_bits_ = 64;
 };
 
-// Calls f with the digests of a chunk, of this width.
-template <class F>
-auto with_digests(const key_chunk& chunk, unsigned digest_bits, F&& f) {
-  if (digest_bits == 256) return f(std::span<const digest256>(chunk.digests256));
-  if (digest_bits == 128) return f(std::span<const digest128>(chunk.digests128));
-  return f(std::span<const std::uint64_t>(chunk.digests64));
-}
-
-// Makes them.
+// Makes the digests of a chunk, of this width.
 inline void make_digests(key_chunk& chunk, const hasher& hash, unsigned digest_bits) {
-  if (digest_bits == 256) {
-    chunk.digests256.resize(chunk.size());
-    hash.digests256(chunk.keys, chunk.digests256);
-  } else if (digest_bits == 128) {
-    chunk.digests128.resize(chunk.size());
-    hash.digests128(chunk.keys, chunk.digests128);
-  } else {
-    chunk.digests64.resize(chunk.size());
-    hash.digests(chunk.keys, chunk.digests64);
-  }
+  std::vector<std::uint64_t>& words = digest_bits == 64 ? chunk.digests64 : chunk.wide_words;
+  if (digest_bits != 64) chunk.wide_bits = digest_bits;
+  words.resize(chunk.size() * (digest_bits / 64));
+  hash.digest_words(chunk.keys, digest_bits, words.data());
 }
 
 }  // namespace bloomery::cli

@@ -66,7 +66,7 @@ void key_chunk::clear() {
   texts_.clear();
   line_offsets_.clear();
   digests64.clear();
-  digests128.clear();
+  wide_words.clear();
   text.clear();
   tally = 0;
   failure.reset();
@@ -94,13 +94,39 @@ unsigned jobs_of(const options& opts) {
   return std::clamp(processors, 1U, static_cast<unsigned>(most));
 }
 
-outcome<key_reader> key_reader::make(const options& opts, std::span<const std::string> files, const hasher& hash,
-                                     std::size_t chunk_bytes) {
+namespace {
+
+outcome<key_format> format_for(const options& opts, const hasher& hash) {
   auto format = key_format::from(opts);
-  if (!format) return failed(format.error());
-  if (hash.accepts(8) && !hash.accepts(0) && !format->u64) {
+  if (format && hash.accepts(8) && !hash.accepts(0) && !format->u64) {
     return fail_usage(fmt::format("hash {} takes integers of 8 bytes: give --u64", hash.info().name));
   }
+  return format;
+}
+
+}  // namespace
+
+outcome<void> key_reader::take_words(const options& opts, std::span<const std::string> words, const hasher& hash,
+                                     key_chunk& chunk) {
+  auto format = format_for(opts, hash);
+  if (!format) return failed(format.error());
+  format->terminator = '\0';
+  chunk.clear();
+  std::string joined;
+  for (const std::string& word : words) joined.append(word).push_back('\0');
+  chunk.reserve(joined.size());
+  std::copy(joined.begin(), joined.end(), chunk.buffer_.get());
+  chunk.end_ = joined.size();
+  chunk.format_ = std::make_shared<const key_format>(std::move(*format));
+  chunk_parser(chunk, hash).run();
+  if (!chunk.failure) return {};
+  return fail_text(fmt::format("key {}{}", *chunk.failed_line_ + 1, chunk.failure->text));
+}
+
+outcome<key_reader> key_reader::make(const options& opts, std::span<const std::string> files, const hasher& hash,
+                                     std::size_t chunk_bytes) {
+  auto format = format_for(opts, hash);
+  if (!format) return failed(format.error());
   key_reader reader(hash);
   reader.format_ = std::make_shared<const key_format>(std::move(*format));
   reader.chunk_bytes_ = chunk_bytes;

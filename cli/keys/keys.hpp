@@ -104,10 +104,14 @@ struct key_chunk {
   [[nodiscard]] std::size_t size() const { return keys.size(); }
   std::vector<std::string_view> keys;
 
-  // Digests of the keys, where a digest_stream made them: of one width.
+  // Digests of the keys, where they were made: of 64 bits, and wider ones where a filter takes them.
   std::vector<std::uint64_t> digests64;
-  std::vector<digest128> digests128;
-  std::vector<digest256> digests256;
+  std::vector<std::uint64_t> wide_words;
+  unsigned wide_bits = 128;
+  [[nodiscard]] digest_span digests(unsigned bits) const {
+    return bits == 64 ? digest_span(digests64)
+                      : digest_span(wide_words.data(), wide_words.size() * 64 / wide_bits, wide_bits);
+  }
 
   // For the work of a verb in the threads: text to print, and numbers or bits.
   std::string text;
@@ -150,7 +154,6 @@ struct key_chunk {
   std::vector<std::string_view> fields_;  // scratch: the fields of one record
   std::vector<std::string_view> chosen_;
 };
-using key_batch = key_chunk;
 
 // The records of a chunk, made on access.
 class record_view {
@@ -199,6 +202,10 @@ class key_reader {
 
   static outcome<key_reader> make(const options& opts, std::span<const std::string> files, const hasher& hash,
                                   std::size_t chunk_bytes = usual_chunk_bytes);
+
+  // The keys of words, as a command line has them, into a chunk; nothing is read. Words hold no NUL.
+  static outcome<void> take_words(const options& opts, std::span<const std::string> words, const hasher& hash,
+                                  key_chunk& chunk);
 
   // One chunk after the other; false at the end of all input. A failure comes after the records before it.
   outcome<bool> next(key_chunk& chunk);

@@ -16,7 +16,7 @@ nlohmann::ordered_json known(bool is_known, const T& value) {
 
 // null for what grows, and where the file does not store it.
 inline nlohmann::ordered_json capacity_of(const any_filter& filter, const filter_stats& stats) {
-  return known(stats.target_known && !grows(filter), stats.capacity_keys);
+  return known(stats.target_known && !filter.grows(), stats.capacity_keys);
 }
 inline nlohmann::ordered_json target_fpr_of(const filter_stats& stats) {
   return known(stats.target_known, stats.target_fpr);

@@ -31,11 +31,10 @@ outcome<tally> insert_all(const options& opts, filter_edit& edit) {
     const auto more = stream->next();
     if (!more) return failed(more.error());
     if (!*more) return so_far;
-    const auto changed =
-        with_digests(stream->chunk(), stream->digest_bits(), [&](auto all) { return edit.filter().insert(all); });
-    if (!changed) return fail_file(edit.name(), changed.error());
+    const auto inserted = edit.filter().add(stream->digests());
+    if (!inserted) return fail_file(edit.name(), inserted.error());
     so_far.keys_read += stream->size();
-    so_far.keys_inserted += *changed;
+    so_far.keys_inserted += *inserted;
     line.update(stream->reader().bytes_taken(), so_far.keys_read);
   }
 }
@@ -45,7 +44,7 @@ std::string summary(const filter_edit& edit, const tally& added, const filter_st
                                 number_of(added.keys_read, "key"), with_commas(added.keys_inserted));
   const kind_info& kind = edit.filter().info();
   if (kind.exact) return out.append(fmt::format("; holds {}", number_of(stats.keys.keys, "key")));
-  out.append(fmt::format("; holds about {}", number_of(fullness_of(kind, stats).keys, "key")));
+  out.append(fmt::format("; holds about {}", number_of(fullness_of(edit.filter().kind(), stats).keys, "key")));
   if (!kind.grows && stats.target_known) out.append(fmt::format(", made for {}", with_commas(stats.capacity_keys)));
   return out.append(fmt::format("; FPR now {}, {}", percent(stats.fpr_now), target_fpr_text(stats)));
 }
@@ -57,7 +56,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
   out["kind"] = edit.filter().info().name;
   out["keys_read"] = added.keys_read;
   out["keys_inserted"] = added.keys_inserted;
-  out["keys"] = fullness_of(edit.filter().info(), stats).keys;
+  out["keys"] = fullness_of(edit.filter().kind(), stats).keys;
   out["capacity_keys"] = capacity_of(edit.filter(), stats);
   out["file_bytes"] = size_of_file(edit.name());
   out["memory_bytes"] = stats.memory_bytes;
@@ -70,7 +69,7 @@ nlohmann::ordered_json as_json(const filter_edit& edit, const tally& added, cons
 outcome<int> run_add(const options& opts) {
   auto edit = filter_edit::open(opts);
   if (!edit) return failed(edit.error());
-  if (auto can = check_ability(edit->name(), edit->filter().info(), "take more keys", &kind_entry::takes_keys); !can) {
+  if (auto can = check_ability(edit->name(), edit->filter(), "take more keys", &kind_capabilities::inserts); !can) {
     return failed(can.error());
   }
   const auto added = insert_all(opts, *edit);

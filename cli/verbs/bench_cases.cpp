@@ -200,7 +200,7 @@ std::string refusal(const hash_info& hash, const bench_request& request, const s
     const auto plan = plan_hash_filter(*kind, request);
     if (!plan) continue;
     const auto fits = check_hash_bits(hash, plan->keys, plan->fpr, plan->digest_bits);
-    if (!fits) return std::string(describe(fits.error()).view());
+    if (!fits) return text_of(fits.error());
   }
   return {};
 }
@@ -290,7 +290,7 @@ outcome<void> measure_hashes(const options& opts, const bench_request& request, 
 
 outcome<bench_request> bench_request::from(const options& opts) {
   bench_request out;
-  if (opts.has(flag::kind)) out.kind = find_kind(opts.text(flag::kind));
+  if (opts.has(flag::kind)) out.kind = find_kind(opts.text(flag::kind))->info;
   if (opts.has(flag::hash)) out.hash = find_hash(opts.text(flag::hash));
   if (out.kind != nullptr && out.hash != nullptr && !go_together(*out.kind, *out.hash)) {
     return fail_usage(

@@ -24,15 +24,15 @@ namespace bloomery::cli {
 namespace {
 
 void warn_if_overfull(const options& opts, const build_request& request, const built& made, filter_stats stats) {
-  const kind_info& kind = made.filter.info();
-  if (kind.grows || kind.expires) return;
+  if (made.filter.info().grows || made.filter.capabilities().expires) return;
   if (!stats.target_known && request.keys()) {  // the file does not store the target FPR, but it is known here
     const auto planned_fpr = request.fpr_for(*request.keys());
     stats.target_known = planned_fpr.has_value();
     stats.target_fpr = planned_fpr.value_or(0);
     stats.capacity_keys = *request.keys();
   }
-  const bool over_capacity = made.keys_inserted > stats.capacity_keys || fullness_of(kind, stats).overfull;
+  const bool over_capacity =
+      made.keys_inserted > stats.capacity_keys || fullness_of(made.filter.kind(), stats).overfull;
   if (!stats.target_known || !over_capacity || stats.fpr_now <= stats.target_fpr) return;
   // What was read, not what was inserted: in a filter that is too full, hardly an insert changes anything any more.
   warn(opts,
@@ -53,10 +53,9 @@ std::string what_text(const options& opts, const built& made) {
 }
 
 unsigned hashes_of(const any_filter& filter) {
-  for (const named_value& value : filter.describe()) {
-    if (value.name == "hash functions") return static_cast<unsigned>(value.number);
-  }
-  return 0;
+  const fact_list facts = filter.facts();
+  const fact* hashes = facts.find("hash_functions");
+  return hashes == nullptr ? 0 : static_cast<unsigned>(hashes->value.integer());
 }
 
 bool is_packed(const options& opts) { return opts.text(flag::compress, "none") != "none"; }
@@ -69,7 +68,8 @@ std::string packing_text(const options& opts, const built& made, const filter_st
   const std::string_view codec = opts.text(flag::compress, "none");
   const std::uint64_t file_bytes = size_of_file(opts.text(flag::output));
   if (!is_packed(opts) || made.filter.info().exact || !output_format(opts).is_native()) return {};
-  if (kind.packs && !opts.has(flag::hashes) && !opts.has(flag::bits_per_key) && stats.target_known) {
+  if (made.filter.capabilities().packs && !opts.has(flag::hashes) && !opts.has(flag::bits_per_key) &&
+      stats.target_known) {
     const unsigned fewer = hashes_of(made.filter);
     const auto plain = plan_kind(kind, {.keys = stats.capacity_keys, .fpr = stats.target_fpr});
     if (plain && plain->hashes > fewer) {
@@ -80,7 +80,7 @@ std::string packing_text(const options& opts, const built& made, const filter_st
           static_cast<double>(stats.memory_bytes) / static_cast<double>(plain->memory_bytes));
     }
   }
-  if (kind.packs || file_bytes == 0 || stats.memory_bytes < small_bytes ||
+  if (made.filter.capabilities().packs || file_bytes == 0 || stats.memory_bytes < small_bytes ||
       static_cast<double>(file_bytes) < worth_it * static_cast<double>(stats.memory_bytes)) {
     return {};
   }

@@ -19,7 +19,7 @@ namespace {
 // Done by the threads: counts the keys of a chunk, and writes its lines after their counts.
 void answer(const opened_filter& opened, bool silent, bool json, char terminator, key_chunk& chunk) {
   std::vector<std::uint64_t> counts(chunk.size());
-  if (auto counted = opened.filter.count(chunk.digests64, counts); !counted) {
+  if (auto counted = opened.filter.count(as_prehashed(chunk.digests64), counts); !counted) {
     return chunk.fail(fail_file(opened.name, counted.error()).value());
   }
   const auto records = chunk.records();
@@ -78,7 +78,7 @@ outcome<int> run_count(const options& opts) {
   }
   const auto opened = open_filter(opts, path);
   if (!opened) return failed(opened.error());
-  if (auto can = check_ability(opened->name, opened->filter.info(), "count keys", &kind_entry::counts); !can) {
+  if (auto can = check_ability(opened->name, opened->filter, "count keys", &kind_capabilities::counts); !can) {
     return failed(can.error());
   }
   const auto hash = hasher_of(opts, *opened);

@@ -87,10 +87,9 @@ std::uint64_t resident_bytes() {
 }
 
 std::uint64_t described(const any_filter& filter, std::string_view name) {
-  for (const named_value& value : filter.describe()) {
-    if (value.name == name) return value.number;
-  }
-  return 0;
+  const fact_list facts = filter.facts();
+  const fact* found = facts.find(name);
+  return found == nullptr ? 0 : found->value.integer();
 }
 
 }  // namespace
@@ -141,7 +140,6 @@ demo_tour::demo_tour(const options& opts, std::uint64_t keys)
       next_absent_(std::uint64_t{1} << 62U),
       bytes_(batch * max_url_bytes),
       urls_(batch),
-      digests_(batch),
       mask_(mask_words(batch)) {
   figures_.keys = keys;
   figures_.target_fpr = default_fpr;
@@ -156,8 +154,7 @@ result<void> demo_tour::add_until(std::uint64_t until, progress& line) {
       if (added_ < figures_.keys) figures_.url_bytes += urls_[i].size();
     }
     const auto start = clock::now();
-    hash_.digests(std::span(urls_).first(size), digests_);
-    auto inserted = filter_->insert(std::span<const std::uint64_t>(digests_).first(size));
+    auto inserted = filter_->add(std::span<const std::string_view>(urls_).first(size));
     if (!inserted) return fail(inserted.error());
     if (added_ < figures_.keys) figures_.add_seconds += seconds_since(start);
     added_ += size;
@@ -176,8 +173,7 @@ result<answer_count> demo_tour::query_urls(const any_filter& filter, std::uint64
       urls_[i] = {to, write_url(first + (out.queried + i) * step, to)};
     }
     const auto start = clock::now();
-    hash_.digests(std::span(urls_).first(size), digests_);
-    auto queried = filter.may_contain(std::span<const std::uint64_t>(digests_).first(size), mask_);
+    auto queried = filter.may_contain(std::span<const std::string_view>(urls_).first(size), mask_);
     if (!queried) return fail(queried.error());
     out.seconds += seconds_since(start);
     for (std::size_t i = 0; i < mask_words(size); ++i) {
@@ -207,7 +203,7 @@ result<void> demo_tour::build() {
   const auto plan = blocked::plan({.keys = figures_.keys, .fpr = default_fpr});
   if (!plan) return fail(plan.error());
   figures_.plan = *plan;
-  auto made = any_filter::make(blocked::info.name, {.keys = figures_.keys, .fpr = default_fpr}, hash_.spec());
+  auto made = any_filter::make(blocked::info.name, {.keys = figures_.keys, .fpr = default_fpr}, hash_);
   if (!made) return fail(made.error());
   filter_.emplace(std::move(*made));
   figures_.filter_bytes = plan->memory_bytes;

@@ -112,7 +112,6 @@ class demo_tour {
   std::uint64_t next_absent_;
   std::vector<char> bytes_;
   std::vector<std::string_view> urls_;
-  std::vector<std::uint64_t> digests_;
   std::vector<std::uint64_t> mask_;
 };
 

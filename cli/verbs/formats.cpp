@@ -45,7 +45,7 @@ nlohmann::ordered_json as_json() {
     entry["hash"] =
         hash_of(*format).empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(hash_of(*format));
     entry["options"] = nlohmann::ordered_json::array();
-    for (const std::string_view name : words_in(format->options)) entry["options"].push_back(flag_name(name));
+    for (const option_info& option : format->options) entry["options"].push_back(option.name);
     list.push_back(std::move(entry));
   }
   return {{"formats", std::move(list)}};

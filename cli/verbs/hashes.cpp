@@ -28,7 +28,7 @@ struct effort {
   unsigned repeats;
   std::chrono::microseconds each;
 };
-constexpr effort usual{.repeats = 5, .each = std::chrono::microseconds(1500)};
+constexpr effort usual_effort{.repeats = 5, .each = std::chrono::microseconds(1500)};
 constexpr effort quick{.repeats = 2, .each = std::chrono::microseconds(100)};
 
 // Keys of one size that fit the first-level cache, so that the hash is timed and not memory.
@@ -188,7 +188,7 @@ void write_table(output& out, const painter& paint, std::span<const hash_row> ro
 
 outcome<int> run_hashes(const options& opts) {
   if (!opts.operands().empty()) return fail_usage(fmt::format("takes no '{}'", opts.operands().front()));
-  const effort budget = opts.has(flag::quick) ? quick : usual;
+  const effort budget = opts.has(flag::quick) ? quick : usual_effort;
   std::vector<key_set> sets;
   sets.reserve(key_sizes.size());
   for (const std::size_t size : key_sizes) sets.emplace_back(size);

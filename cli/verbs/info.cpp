@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/native/codec.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -30,6 +31,7 @@ struct filter_report {
   // A shard of a filter that is in several, described alone.
   [[nodiscard]] bool is_shard() const { return opened.header.shard.count != 0 && opened.filter.shards() == 0; }
   [[nodiscard]] const kind_info& kind() const { return opened.filter.info(); }
+  [[nodiscard]] const kind_capabilities& can() const { return opened.filter.capabilities(); }
   // What counts against the capacity.
   [[nodiscard]] double held() const {
     if (stats.loss) return static_cast<double>(stats.loss->added_keys);
@@ -48,62 +50,31 @@ struct filter_report {
   }
 };
 
-nlohmann::ordered_json as_json(const window_state& window) {
-  const auto seconds = [&](std::uint64_t ns) {
-    return window.guaranteed_ns == 0 ? nlohmann::ordered_json(nullptr)
-                                     : nlohmann::ordered_json(static_cast<double>(ns) / 1e9);
-  };
-  auto out = nlohmann::ordered_json::object();
-  out["generation"] = window.generation;
-  out["guaranteed_keys"] = window.guaranteed_keys;
-  out["covered_keys"] = window.covered_keys;
-  out["guaranteed_seconds"] = seconds(window.guaranteed_ns);
-  out["covered_seconds"] = seconds(window.covered_ns);
-  return out;
+nlohmann::ordered_json as_json(const fact_value& value) {
+  switch (value.holds()) {
+    case fact_value::type::none:
+      break;
+    case fact_value::type::integer:
+      return value.integer();
+    case fact_value::type::real:
+      return value.real();
+    case fact_value::type::text:
+      return value.text();
+  }
+  return nullptr;
 }
 
-// Compared with other exact structures, in bits for each included one.
-struct exactness {
-  double bits = 0;
-  double least = 0;
-  double bloom_cascade = 0;
-  double bit_each = 0;
-
-  static std::optional<exactness> measure(const filter_report& from) {
-    if (!from.kind().excludes || from.stats.keys.keys == 0) return {};
-    const auto included = static_cast<double>(from.stats.keys.keys);
-    const sizing::universe keys{.included = from.stats.keys.keys,
-                                .excluded = from.stats.capacity_keys - from.stats.keys.keys};
-    return exactness{.bits = static_cast<double>(from.stats.memory_bytes) * 8.0 / included,
-                     .least = sizing::least_exact_bits(keys) / included,
-                     .bloom_cascade = sizing::bloom_cascade_bits(keys) / included,
-                     .bit_each = static_cast<double>(from.stats.capacity_keys) / included};
+// Each under its name, in its group where it has one.
+void add_facts(nlohmann::ordered_json& out, const fact_list& facts) {
+  for (const fact& each : facts) {
+    nlohmann::ordered_json& to = each.group.empty() ? out : out[std::string(each.group)];
+    to[std::string(each.name)] = as_json(each.value);
   }
-  [[nodiscard]] std::string text() const {
-    return fmt::format(
-        "{:.2f} bits per included key; {:.2f} is the least possible, a cascade of Bloom filters takes {:.2f}, digests "
-        "64, "
-        "a bit for each key of both lists {:.4g}",
-        bits, least, bloom_cascade, bit_each);
-  }
-  [[nodiscard]] nlohmann::ordered_json as_json() const {
-    return {
-        {"bits", bits}, {"least", least}, {"bloom_cascade", bloom_cascade}, {"digests", 64}, {"bit_each", bit_each}};
-  }
-};
+}
 
 nlohmann::ordered_json parameters_of(const any_filter& filter) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const named_value& value : filter.describe()) {
-    if (value.name.empty()) continue;
-    std::string name(value.name);
-    std::replace(name.begin(), name.end(), ' ', '_');
-    if (value.text.empty()) {
-      out[name] = value.number;
-    } else {
-      out[name] = value.text;
-    }
-  }
+  add_facts(out, filter.facts());
   return out;
 }
 
@@ -122,18 +93,6 @@ outcome<nlohmann::ordered_json> shards_of(const opened_filter& opened) {
                    {"fpr_now", stats->fpr_now},
                    {"memory_bytes", stats->memory_bytes}});
   }
-  return out;
-}
-
-nlohmann::ordered_json as_json(const loss_state& loss) {
-  auto out = nlohmann::ordered_json::object();
-  out["added_keys"] = loss.added_keys;
-  out["removals"] = loss.removals;
-  out["capacity_removals"] = loss.capacity_removals;
-  out["returned"] = loss.returned;
-  out["return_slots"] = loss.return_slots;
-  out["target_loss"] = loss.target_rate;
-  out["loss_now"] = loss.rate;
   return out;
 }
 
@@ -165,10 +124,7 @@ nlohmann::ordered_json as_json(const filter_report& report) {
   out["keys_exact"] = report.stats.keys.exact;
   out["estimated_keys"] = report.stats.estimated_keys;
   out["fill"] = report.stats.fill;
-  if (report.stats.saturated) out["saturated"] = *report.stats.saturated;
-  if (report.stats.window) out["window"] = as_json(*report.stats.window);
-  if (const auto exact = exactness::measure(report)) out["bits_per_included_key"] = exact->as_json();
-  if (report.stats.loss) out["loss"] = as_json(*report.stats.loss);
+  add_facts(out, report.stats.facts);
   out["target_fpr"] = target_fpr_of(report.stats);
   out["fpr_now"] = report.stats.fpr_now;
   if (report.stats.delivered_fpr > 0) out["fpr_delivered"] = report.stats.delivered_fpr;
@@ -182,12 +138,54 @@ void add_line(std::string& out, std::string_view name, std::string_view value) {
   out.append(fmt::format("  {:<14} {}\n", name, value));
 }
 
+std::string fact_text(const fact_value& value, fact_unit unit) {
+  const double real = value.real();
+  switch (value.holds()) {
+    case fact_value::type::text:
+      return std::string(value.text());
+    case fact_value::type::real:
+      if (unit == fact_unit::share) return fpr_text(real);
+      if (unit == fact_unit::seconds) return human_duration(static_cast<std::uint64_t>(std::llround(real * 1e9)));
+      return unit == fact_unit::bits ? fmt::format("{:.2f}", real) : fmt::format("{:.4g}", real);
+    case fact_value::type::integer:
+      if (unit == fact_unit::keys) return number_of(value.integer(), "key");
+      if (unit == fact_unit::slots) return number_of(value.integer(), "slot");
+      if (unit == fact_unit::counters) return number_of(value.integer(), "counter");
+      return with_commas(value.integer());  // bits and bytes are in the label
+    case fact_value::type::none:
+      break;
+  }
+  return {};
+}
+
+// Those of the statistics that stand beside this figure, a line for each that does not continue one.
+void add_facts(std::string& out, const filter_report& report, fact_topic topic) {
+  std::string_view label;
+  std::string line;
+  for (const fact& each : report.stats.facts) {
+    if (each.topic != topic || each.detail || each.value.holds() == fact_value::type::none) continue;
+    if (!each.phrase.continues) {
+      if (!line.empty()) add_line(out, label, line);
+      label = each.label;
+      line.clear();
+    }
+    if (each.value.is_zero() && !each.phrase.zero.empty()) {
+      line.append(each.phrase.zero);
+    } else {
+      line.append(each.phrase.before).append(fact_text(each.value, each.unit)).append(each.phrase.after);
+    }
+  }
+  if (!line.empty()) add_line(out, label, line);
+}
+
 // The values of the shards, each text once: "none or of the included keys".
-std::string texts_of(const any_filter& filter, std::size_t index) {
+std::string texts_of(const any_filter& filter, std::string_view name) {
   std::vector<std::string_view> texts;
   std::string out;
   for (unsigned i = 0; i < filter.shards(); ++i) {
-    const std::string_view text = filter.shard(i).describe()[index].text;
+    const fact_list facts = filter.shard(i).facts();
+    const fact* own = facts.find(name);
+    const std::string_view text = own == nullptr ? "" : own->value.text();
     if (std::find(texts.begin(), texts.end(), text) != texts.end()) continue;
     texts.push_back(text);
     out.append(fmt::format("{}{}", out.empty() ? "" : " or ", text));
@@ -196,17 +194,17 @@ std::string texts_of(const any_filter& filter, std::size_t index) {
 }
 
 // "1,024", or with shards that differ "1,024 to 1,040"
-std::string value_text(const filter_report& report, std::size_t index) {
-  const any_filter& filter = report.opened.filter;
-  const named_value value = filter.describe()[index];
-  if (!value.text.empty()) return filter.shards() == 0 ? std::string(value.text) : texts_of(filter, index);
-  if (filter.shards() == 0) return with_commas(value.number);
-  std::uint64_t least = value.number;
-  std::uint64_t most = value.number;
+std::string value_text(const any_filter& filter, const fact& of) {
+  if (filter.shards() == 0) return fact_text(of.value, fact_unit::none);  // the label has the unit
+  if (of.value.holds() != fact_value::type::integer) return texts_of(filter, of.name);
+  std::uint64_t least = of.value.integer();
+  std::uint64_t most = least;
   for (unsigned i = 1; i < filter.shards(); ++i) {
-    const std::uint64_t number = filter.shard(i).describe()[index].number;
-    least = std::min(least, number);
-    most = std::max(most, number);
+    const fact_list facts = filter.shard(i).facts();
+    const fact* own = facts.find(of.name);
+    if (own == nullptr) continue;
+    least = std::min(least, own->value.integer());
+    most = std::max(most, own->value.integer());
   }
   if (least == most) return fmt::format("{} in each shard", with_commas(least));
   return fmt::format("{} to {} in a shard", with_commas(least), with_commas(most));
@@ -248,12 +246,12 @@ std::string file_text(const filter_report& report) {
 std::string keys_text(const filter_report& report) {
   const std::string estimate = with_commas(static_cast<std::uint64_t>(report.stats.estimated_keys + 0.5));
   if (report.kind().exact) return with_commas(report.stats.keys.keys);
-  if (report.kind().excludes && report.opened.filter.shards() != 0) {
+  if (report.can().excludes && report.opened.filter.shards() != 0) {
     return fmt::format("{} included, {} excluded", with_commas(report.stats.keys.keys),
                        with_commas(report.stats.capacity_keys - report.stats.keys.keys));
   }
-  if (report.kind().excludes) return fmt::format("{} included", with_commas(report.stats.keys.keys));
-  if (report.kind().expires) {
+  if (report.can().excludes) return fmt::format("{} included", with_commas(report.stats.keys.keys));
+  if (report.can().expires) {
     return fmt::format("{} inserted since it was made (while they were not in it)",
                        with_commas(report.stats.keys.keys));
   }
@@ -267,39 +265,9 @@ std::string keys_text(const filter_report& report) {
                      report.stats.loss && report.stats.loss->removals != 0 ? ", less removals" : "", estimate);
 }
 
-std::string saturated_text(std::uint64_t stuck) {
-  if (stuck == 0) return "none";
-  return fmt::format("{}, which stay as they are: keys that have only such cannot be removed",
-                     number_of(stuck, "counter"));
-}
-
-// "30 d, or 1,000,000 keys if more come in that time"
-std::string window_text(const window_state& window) {
-  const std::string keys = number_of(window.guaranteed_keys, "key");
-  if (window.guaranteed_ns == 0) return keys;
-  return fmt::format("{}, or {} if more come in that time", human_duration(window.guaranteed_ns), keys);
-}
-std::string covered_text(const window_state& window) {
-  std::string out = number_of(window.covered_keys, "key");
-  if (window.guaranteed_ns != 0) out = fmt::format("the last {}, {}", human_duration(window.covered_ns), out);
-  return out.append(fmt::format("; in generation {}", with_commas(window.generation)));
-}
-
 std::string fpr_line(const filter_report& report, double fpr) {
   if (report.kind().exact) return "0 (exact)";
-  return report.kind().excludes ? fmt::format("0 for keys of both lists, {} for others", percent(fpr)) : fpr_text(fpr);
-}
-
-// What was removed, and what that costs.
-void add_loss(std::string& out, const loss_state& loss) {
-  add_line(out, "removals",
-           fmt::format("{} of the {} that it was made for", with_commas(loss.removals),
-                       with_commas(loss.capacity_removals)));
-  add_line(out, "came back",
-           fmt::format("{} in a list of {}", number_of(loss.returned, "key"), number_of(loss.return_slots, "slot")));
-  add_line(out, "loss promised",
-           fmt::format("{} of its keys, after so many removals; none before the first", fpr_text(loss.target_rate)));
-  add_line(out, "loss now", loss.removals == 0 ? "none" : fpr_text(loss.rate));
+  return report.can().excludes ? fmt::format("0 for keys of both lists, {} for others", percent(fpr)) : fpr_text(fpr);
 }
 
 std::string as_text(const filter_report& report, const painter& paint) {
@@ -308,9 +276,8 @@ std::string as_text(const filter_report& report, const painter& paint) {
   add_line(out, "kind", fmt::format("{}: {}", report.kind().name, report.kind().summary));
   if (report.is_shard()) add_line(out, "shard", shard_text(report));
   if (report.opened.filter.shards() != 0) add_line(out, "set", shards_text(report));
-  const named_values values = report.opened.filter.describe();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (!values[i].name.empty()) add_line(out, values[i].name, value_text(report, i));
+  for (const fact& each : report.opened.filter.facts()) {
+    add_line(out, each.label, value_text(report.opened.filter, each));
   }
   const hash_spec& hash = report.opened.filter.hash();
   std::string hash_text = report.hash_name();
@@ -318,23 +285,21 @@ std::string as_text(const filter_report& report, const painter& paint) {
   if (hash.key_id != 0) hash_text.append(fmt::format(", secret key {:016x}", hash.key_id));
   add_line(out, "hash", fmt::format("{}, {}-bit digests", hash_text, report.opened.filter.digest_bits()));
   add_line(out, "keys", keys_text(report));
-  if (report.stats.window) {
-    add_line(out, "window", window_text(*report.stats.window));
-    add_line(out, "covered now", covered_text(*report.stats.window));
-  } else if (!report.stats.target_known) {
+  add_facts(out, report, fact_topic::keys);
+  if (!report.stats.target_known) {
     add_line(out, "capacity", "unknown: not stored in the file");
-  } else if (!grows(report.opened.filter) && !report.kind().excludes) {
+  } else if (!report.opened.filter.grows() && !report.can().excludes && !report.can().expires) {
     const double share = report.held() / static_cast<double>(report.stats.capacity_keys);
     add_line(out, "capacity", fmt::format("{}, {} used", number_of(report.stats.capacity_keys, "key"), percent(share)));
   }
   add_line(out, "fill", percent(report.stats.fill));
-  if (report.stats.saturated) add_line(out, "saturated", saturated_text(*report.stats.saturated));
+  add_facts(out, report, fact_topic::fill);
   add_line(out, "FPR promised",
            report.stats.target_known ? fpr_line(report, report.stats.target_fpr) : "unknown: not stored in the file");
   add_line(out, "FPR now", fpr_line(report, report.stats.fpr_now));
-  if (report.stats.loss) add_loss(out, *report.stats.loss);
+  add_facts(out, report, fact_topic::fpr);
   add_line(out, "memory", exact_size(report.stats.memory_bytes));
-  if (const auto exact = exactness::measure(report)) add_line(out, "size", exact->text());
+  add_facts(out, report, fact_topic::size);
   for (const std::string& text : report.advice()) {
     const bool full = report.full.overfull || report.stats.loss;
     out.append(
@@ -379,7 +344,7 @@ outcome<std::vector<std::span<const std::byte>>> arrays_of(const opened_filter& 
   return out;
 }
 
-outcome<std::string> fill_chart(const options& opts, const opened_filter& opened) {
+outcome<std::string> fill_chart(const options& opts, const opened_filter& opened, unsigned cell_bits) {
   const auto arrays = arrays_of(opened);
   if (!arrays) return failed(arrays.error());
   const std::size_t bytes = arrays->front().size();
@@ -391,7 +356,7 @@ outcome<std::string> fill_chart(const options& opts, const opened_filter& opened
   const std::size_t per_array = std::clamp<std::size_t>(rows * columns / arrays->size(), 1, bytes);
   std::vector<double> shares;
   for (const auto& array : *arrays) {
-    const auto own = fill_by_section(array, per_array, opened.filter.info().cell_bits);
+    const auto own = fill_by_section(array, per_array, cell_bits);
     shares.insert(shares.end(), own.begin(), own.end());
   }
   const std::size_t sections = shares.size();
@@ -412,7 +377,7 @@ outcome<void> show(const options& opts, const std::string& path, output& out) {
   if (!opened) return failed(opened.error());
   const auto stats = opened->filter.stats();
   if (!stats) return fail_file(opened->name, stats.error());
-  filter_report report{*opened, *stats, fullness_of(opened->filter.info(), *stats)};
+  filter_report report{*opened, *stats, fullness_of(opened->filter.kind(), *stats)};
   if (opts.has(flag::json)) {
     auto shards = shards_of(*opened);
     if (!shards) return failed(shards.error());
@@ -427,7 +392,7 @@ outcome<void> show(const options& opts, const std::string& path, output& out) {
   }
   out.write(as_text(report, painter(opts, STDOUT_FILENO)));
   if (opts.has(flag::plot)) {
-    const auto drawn = fill_chart(opts, *opened);
+    const auto drawn = fill_chart(opts, *opened, stats->cell_bits);
     if (!drawn) return failed(drawn.error());
     out.write(*drawn);
   }

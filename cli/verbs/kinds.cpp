@@ -18,7 +18,7 @@ namespace {
 // At one million keys and 1 %; none where it depends on the keys.
 std::optional<double> bits_per_key(const kind_entry& line) {
   const auto plan = line.plan({.keys = 1'000'000, .fpr = 0.01}, {});
-  if (!plan || line.info->exact || line.excludes) return {};
+  if (!plan || line.info->exact || line.capabilities.excludes) return {};
   return plan->bits_per_key;
 }
 
@@ -27,21 +27,41 @@ std::string abilities(const kind_entry& line) {
   const auto add = [&](bool can, std::string_view word) {
     if (can) out.append(out.empty() ? "" : " ").append(word);
   };
-  add(line.merges, "merges");
-  add(line.folds, "folds");
-  add(line.erases, "erases");
-  add(line.counts, "counts");
+  add(line.capabilities.merges, "merges");
+  add(line.capabilities.folds, "folds");
+  add(line.capabilities.erases, "erases");
+  add(line.capabilities.counts, "counts");
   add(line.info->grows, "grows");
-  add(line.info->expires, "expires");
-  add(line.info->is_static, "static");
-  add(line.excludes, "excludes");
-  add(line.info->may_lose, "may lose keys");
+  add(line.capabilities.expires, "expires");
+  add(line.capabilities.is_static, "static");
+  add(line.capabilities.excludes, "excludes");
+  add(line.capabilities.may_lose, "may lose keys");
   return out;
+}
+
+nlohmann::ordered_json options_as_json(const kind_entry& line) {
+  auto list = nlohmann::ordered_json::array();
+  for (const option_info& option : line.options) {
+    nlohmann::ordered_json out{{"name", option.name}};
+    if (option.type == option_type::choice) {
+      auto choices = nlohmann::ordered_json::array();
+      for (const option_choice& choice : option.choices) {
+        choices.push_back({{"name", choice.name}, {"suffix", choice.suffix}, {"help", choice.help}});
+      }
+      out.update({{"type", "choice"}, {"choices", std::move(choices)}});
+    } else {
+      out["type"] = option.type == option_type::integer ? "integer" : "duration";
+      out.update({{"least", option.least}, {"most", option.most}, {"default", option.default_value}});
+    }
+    out["help"] = option.help;
+    list.push_back(std::move(out));
+  }
+  return list;
 }
 
 nlohmann::ordered_json kinds_as_json() {
   auto list = nlohmann::ordered_json::array();
-  for (const kind_entry& line : kind_table()) {
+  for (const kind_entry& line : kinds()) {
     auto kind = nlohmann::ordered_json::object();
     const auto bits = bits_per_key(line);
     kind["name"] = line.info->name;
@@ -50,18 +70,19 @@ nlohmann::ordered_json kinds_as_json() {
     kind["bits_per_key_at_1_percent"] = bits ? nlohmann::ordered_json(*bits) : nullptr;
     kind["cache_lines_per_query"] = line.info->lines;
     kind["exact"] = line.info->exact;
-    kind["merges"] = line.merges;
-    kind["folds"] = line.folds;
-    kind["erases"] = line.erases;
-    kind["counts"] = line.counts;
+    kind["merges"] = line.capabilities.merges;
+    kind["folds"] = line.capabilities.folds;
+    kind["erases"] = line.capabilities.erases;
+    kind["counts"] = line.capabilities.counts;
     kind["grows"] = line.info->grows;
-    kind["expires"] = line.info->expires;
-    kind["is_static"] = line.info->is_static;
-    kind["excludes"] = line.excludes;
-    kind["may_lose"] = line.info->may_lose;
+    kind["expires"] = line.capabilities.expires;
+    kind["is_static"] = line.capabilities.is_static;
+    kind["excludes"] = line.capabilities.excludes;
+    kind["may_lose"] = line.capabilities.may_lose;
     kind["integer_keys"] = line.info->integer_keys;
-    kind["layouts"] = layout_names(*line.info);
-    kind["modes"] = words_in(line.info->modes);
+    kind["layouts"] = choices_of(line, "layout");
+    kind["modes"] = choices_of(line, "mode");
+    kind["options"] = options_as_json(line);
     list.push_back(std::move(kind));
   }
   return {{"kinds", std::move(list)}};
@@ -77,7 +98,7 @@ outcome<int> run_kinds(const options& opts) {
     out.write(paint(style::bold, fmt::format("{:<8} {:>12}  {:<24} {:<33} {}", "kind", "bits/key 1 %",
                                              "lines a look-up", "can", "what it is")));
     out.write('\n');
-    for (const kind_entry& line : kind_table()) {
+    for (const kind_entry& line : kinds()) {
       const auto size = bits_per_key(line);
       const std::string bits = size ? fmt::format("{:.2f}", *size) : "by keys";
       out.write(fmt::format("{:<8} {:>12}  {:<24} {:<33} {}\n", line.info->name, bits, line.info->lines,

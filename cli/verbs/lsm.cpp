@@ -141,14 +141,14 @@ outcome<lsm_question> read_lsm_question(const options& opts) {
   if (!(question.size_ratio >= 1)) {
     return fail_usage(fmt::format("--size-ratio: {:g} is not usable: give 1 or more, such as 10", question.size_ratio));
   }
-  const kind_entry& kind = *find_entry(opts.text(flag::kind, kind_of_levels));
+  const kind_entry& kind = *find_kind(opts.text(flag::kind, kind_of_levels));
   question.kind = kind.info;
   question.solve = kind.plan;
   if (question.kind->exact) {
     return fail_usage(
         fmt::format("--lsm is for kinds with false positives, and kind {} has none", question.kind->name));
   }
-  if (question.kind->excludes) {
+  if (kind.capabilities.excludes) {
     return fail_usage(
         fmt::format("--lsm shares memory out, and kind {} is as large as its two lists need", question.kind->name));
   }

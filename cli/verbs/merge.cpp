@@ -75,10 +75,8 @@ outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
 
 // "1,024 blocks"
 std::string size_text(const any_filter& filter, std::uint64_t units) {
-  for (const named_value& value : filter.describe()) {
-    if (!value.name.empty() && value.text.empty() && value.number == filter.fold_units()) {
-      return fmt::format("{} {}", with_commas(units), value.name);
-    }
+  for (const fact& each : filter.facts()) {
+    if (each.value == fact_value(filter.fold_units())) return fmt::format("{} {}", with_commas(units), each.label);
   }
   return with_commas(units);
 }
@@ -95,15 +93,16 @@ failed refuse_sizes(const merged& so_far, const opened_filter& next) {
 // The library reports what differs; here are the values, of filters of the same size.
 failed refuse_shapes(const std::string& name, const any_filter& one, const std::string& other_name,
                      const any_filter& other, const error& why) {
-  std::string text = fmt::format("{} and {}: {}", name, other_name, describe(why).view());
-  const named_values ours = one.describe();
-  const named_values theirs = other.describe();
-  const auto value = [](const named_value& source) {
-    return source.text.empty() ? with_commas(source.number) : std::string(source.text);
+  std::string text = fmt::format("{} and {}: {}", name, other_name, text_of(why));
+  const fact_list theirs = other.facts();
+  const auto value = [](const fact& source) {
+    return source.value.holds() == fact_value::type::text ? std::string(source.value.text())
+                                                          : with_commas(source.value.integer());
   };
-  for (std::size_t i = 0; i < ours.size(); ++i) {
-    if (ours[i].name.empty() || (ours[i].text == theirs[i].text && ours[i].number == theirs[i].number)) continue;
-    text.append(fmt::format("; {} {} and {}", ours[i].name, value(ours[i]), value(theirs[i])));
+  for (const fact& ours : one.facts()) {
+    const fact* same = theirs.find(ours.name);
+    if (same == nullptr || same->value == ours.value) continue;
+    text.append(fmt::format("; {} {} and {}", ours.label, value(ours), value(*same)));
   }
   return fail_text(std::move(text));
 }
@@ -167,10 +166,10 @@ outcome<void> join_folded(const options& opts, merged& so_far, const opened_filt
 
 // Whether they are of one layout, and what else a kind calls by a word.
 bool have_same_layout(const any_filter& one, const any_filter& other) {
-  const named_values ours = one.describe();
-  const named_values theirs = other.describe();
-  return std::equal(ours.begin(), ours.end(), theirs.begin(),
-                    [](const named_value& a, const named_value& b) { return a.text == b.text; });
+  const fact_list ours = one.facts();
+  const fact_list theirs = other.facts();
+  return std::equal(ours.begin(), ours.end(), theirs.begin(), theirs.end(),
+                    [](const fact& a, const fact& b) { return a.value.text() == b.value.text(); });
 }
 
 outcome<void> join(const options& opts, merged& so_far, const opened_filter& next) {
@@ -192,17 +191,26 @@ outcome<void> join(const options& opts, merged& so_far, const opened_filter& nex
 // requested.
 const formats::format* kept_format(const formats::format& first) { return first.is_native() ? nullptr : &first; }
 
+// The output, where it is an input as well: what is added to it meanwhile would be lost.
+struct locked_input {
+  file_lock lock;
+  const std::string* path;  // among the operands
+  unsigned shards;          // of a set its first file is locked
+};
+
 // One after the other, so that no more than two are in memory.
-outcome<merged> merge_all(const options& opts) {
+outcome<merged> merge_all(const options& opts, const std::optional<locked_input>& locked) {
   std::optional<merged> so_far;
   for (const std::string& path : opts.operands()) {
-    auto next = open_filter(opts, path);
+    const bool is_locked = locked && &path == locked->path;
+    auto next =
+        is_locked ? open_locked(opts, path, locked->shards, locked->lock.file(), false) : open_filter(opts, path);
     if (!next) return failed(next.error());
     if (so_far) {
       if (auto joined = join(opts, *so_far, *next); !joined) return failed(joined.error());
       continue;
     }
-    if (auto can = check_ability(next->name, next->filter.info(), "be merged", &kind_entry::merges); !can) {
+    if (auto can = check_ability(next->name, next->filter, "be merged", &kind_capabilities::merges); !can) {
       return failed(can.error());
     }
     const formats::format& to = output_format(opts, kept_format(*next->format));
@@ -227,7 +235,7 @@ struct whole_overlap {
 std::string keys_text(const merged& made, const filter_stats& stats) {
   if (!made.common) {
     return fmt::format("{}{}", made.filter.info().exact ? "" : "about ",
-                       number_of(fullness_of(made.filter.info(), stats).keys, "key"));
+                       number_of(fullness_of(made.filter.kind(), stats).keys, "key"));
   }
   const whole_overlap common(*made.common);
   if (made.names.size() > 2) return fmt::format("at most about {}", number_of(common.high, "key"));
@@ -268,7 +276,7 @@ nlohmann::ordered_json as_json(const options& opts, const merged& made, const fi
     out["keys_low"] = common.low;
     out["keys_high"] = common.high;
   } else {
-    out["keys"] = fullness_of(made.filter.info(), stats).keys;
+    out["keys"] = fullness_of(made.filter.kind(), stats).keys;
   }
   out["keys_exact"] = made.filter.info().exact;
   out["capacity_keys"] = capacity_of(made.filter, stats);
@@ -290,8 +298,7 @@ outcome<void> check_inputs(const options& opts) {
   return check_output(opts, *shards);
 }
 
-// The lock of an output that is an input as well: what is added to it meanwhile would be lost.
-outcome<std::optional<file_lock>> lock_output(const options& opts) {
+outcome<std::optional<locked_input>> lock_output(const options& opts) {
   const std::string path(opts.text(flag::output));
   for (const std::string& input : opts.operands()) {
     const auto shards = shards_at(input);
@@ -300,21 +307,21 @@ outcome<std::optional<file_lock>> lock_output(const options& opts) {
     if (path == "-" || input == "-" || !is_same_file(first, first_file(input, *shards))) continue;
     auto lock = file_lock::take(first);
     if (!lock) return failed(lock.error());
-    return std::optional(std::move(*lock));
+    return std::optional(locked_input{std::move(*lock), &input, *shards});
   }
-  return std::optional<file_lock>();
+  return std::optional<locked_input>();
 }
 
 outcome<int> run_merge(const options& opts) {
   if (auto possible = check_inputs(opts); !possible) return failed(possible.error());
-  const auto lock = lock_output(opts);
-  if (!lock) return failed(lock.error());
-  const auto made = merge_all(opts);
+  const auto locked = lock_output(opts);
+  if (!locked) return failed(locked.error());
+  const auto made = merge_all(opts, *locked);
   if (!made) return failed(made.error());
   const auto stats = made->filter.stats();
   if (!stats) return fail_error(stats.error());
-  if (*lock) {
-    if (auto same = (*lock)->check_path(); !same) return failed(same.error());
+  if (*locked) {
+    if (auto same = (*locked)->lock.check_path(); !same) return failed(same.error());
   }
   if (auto saved = save_filter(opts, made->filter, kept_format(*made->format)); !saved) return failed(saved.error());
   for (std::size_t i = 0; i < made->names.size(); ++i) {

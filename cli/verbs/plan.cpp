@@ -58,13 +58,13 @@ std::string abilities(const plan_row& row) {
   const auto add = [&](bool can, std::string_view word) {
     if (can) out.append(out.empty() ? "" : " ").append(word);
   };
-  add(row.merges, "merges");
-  add(row.erases, "deletes");
+  add(row.can.merges, "merges");
+  add(row.can.erases, "deletes");
   add(row.info->grows, "grows");
-  add(row.info->expires, "expires");
-  add(row.info->is_static, "static");
-  add(row.info->excludes, "excludes");
-  add(row.info->may_lose, "may lose keys");
+  add(row.can.expires, "expires");
+  add(row.can.is_static, "static");
+  add(row.can.excludes, "excludes");
+  add(row.can.may_lose, "may lose keys");
   return out;
 }
 
@@ -114,7 +114,7 @@ void write_table(output& out, const planned& all, const painter& paint) {
       footnotes.append(fmt::format("; {}: at most this much, when one in {:g} integers of the range or more is a key",
                                    row.info->name, row.plan->bits_per_key));
     }
-    if (row.info->excludes) {
+    if (row.can.excludes) {
       footnotes.append(fmt::format("; {}: exact about both lists, the FPR is that of keys in neither", row.info->name));
     }
   }
@@ -138,19 +138,19 @@ nlohmann::ordered_json json_of(const planned& all, const plan_row& row) {
   out["bits"] = plan.bits;
   out["bits_per_key"] = plan.bits_per_key;
   out["bytes_per_key"] = plan.bits_per_key / 8.0;
-  if (!all.question.codec.empty() && row.info->packs) out["packed_bits_per_key"] = sizing::packed_bits_per_key(plan);
+  if (!all.question.codec.empty() && row.can.packs) out["packed_bits_per_key"] = sizing::packed_bits_per_key(plan);
   out["hash_functions"] = plan.hashes;
   out["expected_fpr"] = plan.fpr;
   out["keeps_fpr"] = row.keeps(all.question);
   out["digest_bits"] = plan.digest_bits;
   out["cache_lines_per_query"] = plan.lines != 0 ? std::to_string(plan.lines) : std::string(row.info->lines);
   out["exact"] = row.info->exact;
-  out["merges"] = row.merges;
-  out["erases"] = row.erases;
+  out["merges"] = row.can.merges;
+  out["erases"] = row.can.erases;
   out["grows"] = row.info->grows;
-  out["expires"] = row.info->expires;
-  out["excludes"] = row.info->excludes;
-  out["may_lose"] = row.info->may_lose;
+  out["expires"] = row.can.expires;
+  out["excludes"] = row.can.excludes;
+  out["may_lose"] = row.can.may_lose;
   out["exceeds_available_memory"] = all.exceeds_memory(row);
   return out;
 }

@@ -41,17 +41,17 @@ std::string over_fpr(const plan_row& row, const plan_question& question) {
 }
 
 plan_row answer_of(const kind_entry& kind, const plan_question& question) {
-  plan_row row{.info = kind.info, .merges = kind.merges, .erases = kind.erases, .solve = kind.plan};
-  size_request request = kind.excludes ? question.two_lists : question.request;
-  if (!question.codec.empty() && kind.info->packs && request.keys && request.fpr && !request.hashes) {
-    request.hashes = sizing::packed_hashes(*request.fpr);
+  plan_row row{.info = kind.info, .can = kind.capabilities, .solve = kind.plan};
+  size_request request = row.can.excludes ? question.two_lists : question.request;
+  if (!question.codec.empty() && row.can.packs && request.keys && request.fpr && !request.hashes) {
+    request.hashes = kind.packed_hashes(*request.fpr);
   }
   row.plan = kind.plan(request, question.layout);
   if (!row.plan) {
-    row.why_not = std::string(describe(row.plan.error()).view());
+    row.why_not = text_of(row.plan.error());
   } else if (question.memory_ceiling && row.plan->memory_bytes > *question.memory_ceiling) {
     row.why_not = over_memory(row, question);
-  } else if (!kind.excludes && row.plan->fpr > (question.fpr_ceiling ? *question.fpr_ceiling : useless_fpr)) {
+  } else if (!row.can.excludes && row.plan->fpr > (question.fpr_ceiling ? *question.fpr_ceiling : useless_fpr)) {
     row.why_not = over_fpr(row, question);
   }
   return row;
@@ -128,7 +128,7 @@ std::string packed_advice(const plan_question& question, const plan_row& row, co
                                  question.codec == "rans" ? "" : " and up to 4 % more");
   const plan_row* other = nullptr;
   for (const plan_row& each : rows) {
-    if (!each.fits() || !each.info->is_static || each.plan->bits_per_key >= bits) continue;
+    if (!each.fits() || !each.can.is_static || each.plan->bits_per_key >= bits) continue;
     if (other == nullptr || each.plan->bits < other->plan->bits) other = &each;
   }
   if (other != nullptr) {
@@ -156,7 +156,7 @@ std::string fpr_axis_tick(double value) { return fmt::format("{:g} %", value * 1
 std::vector<const plan_row*> curved(const std::vector<plan_row>& rows) {
   std::vector<const plan_row*> out;
   for (const plan_row& row : rows) {
-    if (row.fits() && !row.info->exact && !row.info->excludes && row.plan->fpr > 0) out.push_back(&row);
+    if (row.fits() && !row.info->exact && !row.can.excludes && row.plan->fpr > 0) out.push_back(&row);
   }
   return out;
 }
@@ -243,10 +243,10 @@ std::string exactness_advice(const plan_question& question, const plan_row& row)
 
 // --exclude-keys: kinds that exclude keys are sized by both lists, and by an FPR only with -p.
 outcome<void> take_excluded(const options& opts, plan_question& question) {
-  const kind_entry* kind = find_entry(question.kind);
+  const kind_entry* kind = find_kind(question.kind);
   const bool has_excluded = opts.has(flag::exclude_keys);
-  if (kind != nullptr && kind->excludes != has_excluded) {
-    return fail_usage(kind->excludes
+  if (kind != nullptr && kind->capabilities.excludes != has_excluded) {
+    return fail_usage(kind->capabilities.excludes
                           ? fmt::format("kind {} is sized by two lists: give the number of keys that it must not match "
                                         "with --exclude-keys N",
                                         kind->info->name)
@@ -260,7 +260,7 @@ outcome<void> take_excluded(const options& opts, plan_question& question) {
                         .hashes = question.request.hashes,
                         .bits_per_key = question.request.bits_per_key,
                         .excluded_keys = opts.count(flag::exclude_keys)};
-  if (kind != nullptr && kind->excludes) {  // no other limit
+  if (kind != nullptr && kind->capabilities.excludes) {  // no other limit
     question.request.fpr = question.two_lists.fpr;
     question.assumed.clear();
   }
@@ -271,7 +271,7 @@ outcome<void> take_excluded(const options& opts, plan_question& question) {
 
 bool plan_row::keeps(const plan_question& question) const {
   constexpr double worth_saying = 1.05;
-  return info->excludes || !plan || !question.request.fpr || plan->fpr <= worth_saying * *question.request.fpr;
+  return can.excludes || !plan || !question.request.fpr || plan->fpr <= worth_saying * *question.request.fpr;
 }
 
 outcome<plan_question> read_question(const options& opts) {
@@ -315,8 +315,8 @@ outcome<plan_question> read_question(const options& opts) {
 
 std::vector<plan_row> answer(const plan_question& question) {
   std::vector<plan_row> rows;
-  for (const kind_entry& kind : kind_table()) {
-    if (kind.excludes && !question.two_lists.excluded_keys) continue;
+  for (const kind_entry& kind : kinds()) {
+    if (kind.capabilities.excludes && !question.two_lists.excluded_keys) continue;
     if (question.kind.empty() || question.kind == kind.info->name) rows.push_back(answer_of(kind, question));
   }
   return rows;
@@ -325,7 +325,7 @@ std::vector<plan_row> answer(const plan_question& question) {
 const plan_row* usual_row(const std::vector<plan_row>& rows) {
   const plan_row* found = nullptr;
   for (const plan_row& row : rows) {
-    if (!row.fits() || row.info->exact || row.info->excludes) continue;
+    if (!row.fits() || row.info->exact || row.can.excludes) continue;
     if (row.info->name == usual_kind) return &row;
     if (found == nullptr || row.plan->bits < found->plan->bits) found = &row;
   }
@@ -338,7 +338,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
   const plan_row* smallest = usual;
   for (const plan_row& row : rows) {
     // Of those that can take the place of the usual one, which merges.
-    if (row.fits() && row.merges && !row.info->exact && row.plan->bits < smallest->plan->bits) smallest = &row;
+    if (row.fits() && row.can.merges && !row.info->exact && row.plan->bits < smallest->plan->bits) smallest = &row;
   }
   const plan_row* any = usual;
   for (const plan_row& row : rows) {
@@ -349,7 +349,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
                               number_of(any->plan->keys, "key"), any->plan->keys == 1 ? "is" : "are"));
   }
   for (const plan_row& row : rows) {
-    if (row.fits() && row.info->excludes) out.push_back(exactness_advice(question, row));
+    if (row.fits() && row.can.excludes) out.push_back(exactness_advice(question, row));
     if (row.fits() && !row.keeps(question)) out.push_back(plan_delivered_advice(question, row));
   }
   if (usual == nullptr) return out;
@@ -368,7 +368,7 @@ std::vector<std::string> advice_on(const plan_question& question, const std::vec
                                 row.info->name, names_of_128_bit_hashes()));
     }
     if (row.info->exact && row.info->integer_keys) out.push_back(crossover_advice(*usual, row));
-    if (!question.codec.empty() && row.info->packs) out.push_back(packed_advice(question, row, rows));
+    if (!question.codec.empty() && row.can.packs) out.push_back(packed_advice(question, row, rows));
   }
   return out;
 }

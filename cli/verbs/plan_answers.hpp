@@ -9,7 +9,7 @@
 //     more than two        with bits per key or the FPR deciding, --mem is a ceiling; with bits per key, so is -p
 #pragma once
 
-#include <bloomery/kinds/concept.hpp>
+#include <bloomery/kinds/table.hpp>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -37,8 +37,7 @@ outcome<plan_question> read_question(const options& opts);
 // One kind's answer.
 struct plan_row {
   const kind_info* info = nullptr;
-  bool merges = false;
-  bool erases = false;
+  kind_capabilities can{};
   result<size_plan> (*solve)(const size_request&, std::string_view layout) noexcept = nullptr;
   result<size_plan> plan{};
   std::string why_not{};  // empty: it fits

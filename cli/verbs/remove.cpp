@@ -31,7 +31,7 @@ outcome<remove_tally> erase_all(const options& opts, filter_edit& edit) {
     const auto more = stream->next();
     if (!more) return failed(more.error());
     if (!*more) return so_far;
-    const auto erased = edit.filter().erase(stream->digests64());
+    const auto erased = edit.filter().erase(as_prehashed(stream->digests64()));
     if (!erased) return fail_file(edit.name(), erased.error());
     so_far.removed += *erased;
     so_far.keys_read += stream->size();
@@ -93,7 +93,7 @@ outcome<void> report(const options& opts, const filter_edit& edit, const remove_
 
 // Of kinds that may lose keys by their removals.
 outcome<std::uint64_t> removals_of(const filter_edit& edit) {
-  if (!edit.filter().info().may_lose) return 0;
+  if (!edit.filter().capabilities().may_lose) return 0;
   const auto stats = edit.filter().stats();
   if (!stats) return fail_file(edit.name(), stats.error());
   return stats->loss ? stats->loss->removals : 0;
@@ -102,7 +102,7 @@ outcome<std::uint64_t> removals_of(const filter_edit& edit) {
 outcome<int> run_remove(const options& opts) {
   auto edit = filter_edit::open(opts);
   if (!edit) return failed(edit.error());
-  if (auto can = check_ability(edit->name(), edit->filter().info(), "remove keys", &kind_entry::erases); !can) {
+  if (auto can = check_ability(edit->name(), edit->filter(), "remove keys", &kind_capabilities::erases); !can) {
     return failed(can.error());
   }
   const auto removals_before = removals_of(*edit);

@@ -15,6 +15,7 @@ constexpr std::array list = {
     &remove_verb,   //
     &query_verb,    //
     &count_verb,    //
+    &explain_verb,  //
     &merge_verb,    //
     &convert_verb,  //
     &dedup_verb,    //

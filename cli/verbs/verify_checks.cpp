@@ -111,30 +111,16 @@ class probe_batch {
       const std::string_view key(at, key_bytes_);
       if (!seen.contains(seen_keys::print(key))) keys.push_back(key);
     }
-    std::vector<std::uint64_t> mask(mask_words(keys.size()));
-    const unsigned bits = opened_->filter.digest_bits();
-    const auto queried = bits == 256   ? look_up_as<digest256>(keys, mask)
-                         : bits == 128 ? look_up_as<digest128>(keys, mask)
-                                       : look_up_as<std::uint64_t>(keys, mask);
-    if (!queried) return fail(queried.error());
-    return counted{keys.size(), hits_in(mask, keys.size())};
+    key_chunk chunk;
+    chunk.keys = std::move(keys);
+    chunk.mask.resize(mask_words(chunk.size()));
+    make_digests(chunk, hash_, opened_->filter.digest_bits());
+    if (auto queried = cli::look_up(opened_->filter, chunk); !queried) return fail(queried.error());
+    return counted{chunk.size(), hits_in(chunk.mask, chunk.size())};
   }
 
  private:
   static constexpr std::uint64_t start = 0x9e3779b97f4a7c16ULL;
-
-  template <class Digest>
-  result<void> look_up_as(std::span<const std::string_view> keys, std::span<std::uint64_t> mask) const {
-    std::vector<Digest> digests(keys.size());
-    if constexpr (sizeof(Digest) == 32) {
-      hash_.digests256(keys, digests);
-    } else if constexpr (sizeof(Digest) == 16) {
-      hash_.digests128(keys, digests);
-    } else {
-      hash_.digests(keys, digests);
-    }
-    return opened_->filter.may_contain(std::span<const Digest>(digests), mask);
-  }
 
   const opened_filter* opened_;
   hasher hash_;
@@ -203,7 +189,7 @@ outcome<void> query_absent(const options& opts, const opened_filter& opened, con
                    why + ", so no FPR can be measured: give others, or leave --absent out to have them generated");
 }
 
-std::string_view missing_advice(const kind_info& kind, const findings& found) {
+std::string_view missing_advice(const kind_capabilities& kind, const findings& found) {
   if (found.may_lose()) {
     return "more keys are missing than its removals explain: leave removed keys out of those of --keys, "
            "or build it again from these keys";
@@ -218,7 +204,7 @@ std::string_view missing_advice(const kind_info& kind, const findings& found) {
 
 // More false positives than promised, and not because of too many keys.
 std::string fpr_advice(const findings& found, const opened_filter& opened) {
-  if (opened.filter.info().excludes && !found.generated) {
+  if (opened.filter.capabilities().excludes && !found.generated) {
     return "keys of --absent are in it: it is exact about the keys that it was built to exclude, and about no others";
   }
   if (!found.generated) {
@@ -243,7 +229,7 @@ std::string fpr_advice(const findings& found, const opened_filter& opened) {
 
 std::vector<std::string> advice_on(const findings& found, const opened_filter& opened) {
   std::vector<std::string> out;
-  if (!found.keys_hold()) out.emplace_back(missing_advice(opened.filter.info(), found));
+  if (!found.keys_hold()) out.emplace_back(missing_advice(opened.filter.capabilities(), found));
   fullness full = found.full;
   // A filter that is too full hardly counts any more, but the keys are here: all of them, as far as its estimate can
   // tell.
@@ -268,11 +254,11 @@ outcome<findings> examine(const options& opts, const opened_filter& opened) {
   findings found;
   found.generated = !opts.has(flag::absent);
   // One that excludes keys is exact about those, which --absent names. Generated ones are in neither list.
-  found.exact = opened.filter.info().exact || (opened.filter.info().excludes && !found.generated);
+  found.exact = opened.filter.info().exact || (opened.filter.capabilities().excludes && !found.generated);
   const auto stats = opened.filter.stats();
   if (!stats) return fail_file(opened.name, stats.error());
   found.stats = *stats;
-  found.full = fullness_of(opened.filter.info(), *stats);
+  found.full = fullness_of(opened.filter.kind(), *stats);
   if (found.exact) found.stats.target_fpr = found.stats.fpr_now = 0;  // about these probes
   seen_keys seen;
   if (auto done = look_up_keys(opts, opened, *hash, seen, found); !done) return failed(done.error());

@@ -27,7 +27,7 @@ class Abilities : public tool_box {
       if (Ability<kind>::value) return;
       const std::string name(kind::info.name);
       std::vector<std::string> how = {"--kind", name, "-n", "100"};
-      if (kind::info.excludes) {
+      if (bloomery::excluding_kind<kind>) {
         write("out", "b\n");
         how = {"--kind", name, "--exclude", "out"};
       }

@@ -59,7 +59,7 @@ TEST_F(Bench, TheTableHasEveryKindAndEveryHashWithinAHundredColumns) {
 bool may_be_far_below(const std::string& kind) {
   return any_type(bloomery::kind_list{}, [&](auto tag) {
     using each = typename decltype(tag)::type;
-    return (each::info.grows || each::info.is_static) && each::info.name == kind;
+    return (each::info.grows || bloomery::static_kind<each>)&&each::info.name == kind;
   });
 }
 

@@ -204,7 +204,7 @@ TEST_F(Cascade, WhatDoesNotGoTogetherIsRefused) {
   expect_error(building("c", {"--exclude", "out", "--bits-per-key", "9", "in"}),
                "bloomery: build: kind cascade is as large as its two lists need: leave the size out");
   expect_error(building("c", {"--exclude", "out", "--hashes", "3", "in"}),
-               "bloomery: build: kind cascade has no hash functions to choose: leave their number out");
+               "bloomery: build: kind cascade has no hash functions to choose: leave --hashes out");
   expect_error(building("out", {"--force", "--exclude", "out", "in"}),
                "bloomery: out: is an input as well: give another name for the output");
   EXPECT_EQ(run(building("c", {"--exclude", "out", "--mem", "100", "in"})).code, 2) << "a ceiling, and too low";

@@ -10,7 +10,7 @@ using bloomery::cli::flag_table;
 using bloomery::cli::value_type;
 using bloomery::cli::verb;
 using bloomery::cli::verbs;
-using words = std::vector<std::string>;
+using word_list = std::vector<std::string>;
 
 // Every driver reads lines from `lines` and writes what is offered behind each to `offers`, then a line "--end--".
 
@@ -81,7 +81,7 @@ class Completions : public tool_box {
   }
 
   // What a shell offers behind each line, sorted.
-  [[nodiscard]] std::vector<words> offers(const std::string& shell, const words& lines) const {
+  [[nodiscard]] std::vector<word_list> offers(const std::string& shell, const word_list& lines) const {
     const ran made = run({"help", "--completions", shell});
     EXPECT_EQ(made.code, 0) << made.err;
     std::string text;
@@ -100,7 +100,7 @@ class Completions : public tool_box {
       const ran result = sh("HOME=$PWD XDG_CONFIG_HOME=$PWD " + shell + " driver");
       EXPECT_EQ(result.err, "") << shell;
     }
-    std::vector<words> out(1);
+    std::vector<word_list> out(1);
     std::istringstream answers(read("offers"));
     for (std::string line; std::getline(answers, line);) {
       if (line == "--end--") {
@@ -116,15 +116,15 @@ class Completions : public tool_box {
     out.resize(lines.size());
     return out;
   }
-  void expect_offers(const std::vector<std::pair<std::string, words>>& expected) const {
-    words lines;
+  void expect_offers(const std::vector<std::pair<std::string, word_list>>& expected) const {
+    word_list lines;
     for (const auto& [line, offered] : expected) lines.push_back(line);
     for (const char* shell : {"bash", "zsh", "fish"}) {
       const auto found = offers(shell, lines);
       for (std::size_t i = 0; i < lines.size(); ++i) {
-        words wanted = expected[i].second;
+        word_list wanted = expected[i].second;
         std::sort(wanted.begin(), wanted.end());
-        words had = found[i];
+        word_list had = found[i];
         // A folder may be offered with a slash.
         for (std::string& word : had) {
           if (!word.empty() && word.back() == '/') word.pop_back();
@@ -136,7 +136,7 @@ class Completions : public tool_box {
 };
 
 TEST_F(Completions, OfferEveryVerbUnderBothItsNames) {
-  words all;
+  word_list all;
   for (const verb* each : verbs()) {
     all.emplace_back(each->name);
     if (!each->alias.empty()) all.emplace_back(each->alias);
@@ -146,9 +146,9 @@ TEST_F(Completions, OfferEveryVerbUnderBothItsNames) {
 }
 
 TEST_F(Completions, OfferExactlyTheOptionsOfTheVerb) {
-  std::vector<std::pair<std::string, words>> expected = {{"bloomery --", {"--help", "--version"}}};
+  std::vector<std::pair<std::string, word_list>> expected = {{"bloomery --", {"--help", "--version"}}};
   for (const verb* each : verbs()) {
-    words names;
+    word_list names;
     for (const flag_row& row : flag_table()) {
       if ((row.verbs & each->bit) != 0) names.push_back("--" + std::string(row.name));
     }
@@ -159,13 +159,13 @@ TEST_F(Completions, OfferExactlyTheOptionsOfTheVerb) {
 }
 
 TEST_F(Completions, OfferTheWordsThatAnOptionTakes) {
-  std::vector<std::pair<std::string, words>> expected;
+  std::vector<std::pair<std::string, word_list>> expected;
   for (const verb* each : verbs()) {
     for (const flag_row& row : flag_table()) {
       const auto known = bloomery::cli::words_of(row);
       if ((row.verbs & each->bit) == 0 || known.empty()) continue;
       const std::string start = "bloomery " + std::string(each->name) + " --" + std::string(row.name);
-      expected.emplace_back(start + " ", words(known.begin(), known.end()));
+      expected.emplace_back(start + " ", word_list(known.begin(), known.end()));
     }
   }
   ASSERT_GT(expected.size(), 5U);
@@ -194,12 +194,12 @@ TEST_F(Completions, OfferNothingWhereNothingCanBeGuessed) {
 }
 
 TEST_F(Completions, CompleteAValueAfterAnEqualsSign) {
-  const words lines = {"bloomery build --kind=bloo", "bloomery build --kind="};
+  const word_list lines = {"bloomery build --kind=bloo", "bloomery build --kind="};
   const auto bash = offers("bash", lines);
-  EXPECT_EQ(bash[0], words({"bloom"}));
+  EXPECT_EQ(bash[0], word_list({"bloom"}));
   EXPECT_GT(bash[1].size(), 2U);
-  EXPECT_EQ(offers("zsh", lines)[0], words({"bloom"}));
-  EXPECT_EQ(offers("fish", lines)[0], words({"--kind=bloom"}));
+  EXPECT_EQ(offers("zsh", lines)[0], word_list({"bloom"}));
+  EXPECT_EQ(offers("fish", lines)[0], word_list({"--kind=bloom"}));
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ TEST_F(KeyChunks, StreamsEndCleanlyWhereverTheyAreLeft) {
       const auto chunk = stream.take();  // kept, not given back
       ASSERT_TRUE(chunk);
       ASSERT_NE(*chunk, nullptr);
-      EXPECT_EQ((*chunk)->digests128.size(), (*chunk)->size());
+      EXPECT_EQ((*chunk)->digests(128).size(), (*chunk)->size());
     }
   }
 }

@@ -110,9 +110,8 @@ TEST_F(KeyInput, SeveralFieldsAreATupleOfTheLibrary) {
   using namespace bloomery;
   hasher hash;
   auto filter = any_filter::make("bloom", {.keys = 10, .fpr = 1e-6}, hash.spec());
-  const std::array<std::uint64_t, 2> digests = {digest_of(hash, std::tuple(std::string("ab"), std::string("c"))),
-                                                digest_of(hash, std::tuple(std::string(700, 'l'), std::string("m")))};
-  ASSERT_TRUE(filter->insert(digests));
+  ASSERT_TRUE(filter->add(std::tuple("ab", "c")));
+  ASSERT_TRUE(filter->add(std::tuple(std::string(700, 'l'), "m")));
   ASSERT_TRUE(filter->save(path("f").c_str()));
   const std::string long_line = std::string(700, 'l') + "\tm\n";
   EXPECT_EQ(run({"query", "-f", "1,2", "f"}, "ab\tc\na\tbc\n" + long_line).out, "ab\tc\n" + long_line);
@@ -123,8 +122,7 @@ TEST_F(KeyInput, IntegerFieldsAreATupleOfIntegers) {
   using namespace bloomery;
   hasher hash;
   auto filter = any_filter::make("bloom", {.keys = 10, .fpr = 1e-6}, hash.spec());
-  const std::array digests = {digest_of(hash, std::tuple(5, 6))};
-  ASSERT_TRUE(filter->insert(digests));
+  ASSERT_TRUE(filter->add(std::tuple(5, 6)));
   ASSERT_TRUE(filter->save(path("f").c_str()));
   EXPECT_EQ(run({"query", "--u64", "-f", "1,2", "f"}, "5\t6\n6\t5\n").out, "5\t6\n");
 }

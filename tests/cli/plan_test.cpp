@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/run_tool.hpp"
+#include "cli/terminal/remedies.hpp"
 
 namespace {
 
@@ -29,7 +30,7 @@ json row_of(const json& plan, std::string_view kind) {
 template <class F>
 void for_each_kind(F f) {
   for_each_type(kind_list{}, [&](auto tag) {
-    if constexpr (!decltype(tag)::type::info.excludes) f(tag);
+    if constexpr (!excluding_kind<typename decltype(tag)::type>) f(tag);
   });
 }
 
@@ -44,7 +45,7 @@ void expect_the_librarys_figures(const json& plan, const size_request& request) 
     const json row = row_of(plan, kind::info.name);
     if (!expected) {
       EXPECT_EQ(row["fits"], false);
-      EXPECT_EQ(row["why_not"], std::string(describe(expected.error()).view()));
+      EXPECT_EQ(row["why_not"], bloomery::cli::text_of(expected.error()));
       return;
     }
     EXPECT_EQ(row["keys"], expected->keys) << kind::info.name;

@@ -22,7 +22,7 @@ class StaticKinds : public tool_box {
   static std::vector<std::string> building(const std::string& kind, const std::string& file,
                                            const std::vector<std::string>& more = {}) {
     std::vector<std::string> words = {"build", "-o", file, "--kind", kind};
-    if (bloomery::find_kind(kind)->excludes) words.insert(words.end(), {"--exclude", "/dev/null"});
+    if (bloomery::find_kind(kind)->capabilities.excludes) words.insert(words.end(), {"--exclude", "/dev/null"});
     words.insert(words.end(), more.begin(), more.end());
     return words;
   }
@@ -77,7 +77,7 @@ TEST_F(StaticKinds, CopiesOfKeysTakeNoRoomInWhatMemAllows) {
   write("once", numbers(1, 2000));
   write("copies", copies);
   for_each_kind([&](const std::string& kind) {
-    if (bloomery::find_kind(kind)->excludes) return;  // is as large as its two lists need
+    if (bloomery::find_kind(kind)->capabilities.excludes) return;  // is as large as its two lists need
     const auto made = json_of({"build", "--json", "-o", kind, "--kind", kind, "-p", "1%", "once"});
     const auto bytes = made["memory_bytes"].get<std::uint64_t>();
     const auto same = [&](const std::string& name, std::vector<std::string> sizes) {

@@ -1,4 +1,5 @@
 // Wrong and right command lines: what every verb has in common.
+#include <bloomery/kinds/table.hpp>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
@@ -74,6 +75,8 @@ TEST_F(Usage, KindsListsEachKindOnALineAndAsJson) {
   EXPECT_TRUE(kinds[2]["bits_per_key_at_1_percent"].is_null());
   EXPECT_EQ(kinds[0]["layouts"], nlohmann::json::array());
   EXPECT_EQ(kinds[1]["layouts"], nlohmann::json::array({"split64", "split32"}));
+  EXPECT_EQ(kinds[1]["options"][0]["name"], "layout");
+  EXPECT_EQ(kinds[1]["options"][0]["choices"][1]["name"], "split32");
   for (const auto& kind : kinds) {
     if (kind["name"] != "cuckoo") continue;
     EXPECT_EQ(kind["layouts"], nlohmann::json::array({"window", "slots4", "slots2", "sorted", "redis"}));
@@ -101,6 +104,27 @@ TEST_F(Usage, ColoursAppearOnlyWhereTheyAreWanted) {
   EXPECT_FALSE(contains(run_tool_on_terminal({"kinds", "--color=never"}, xterm).out, "\x1b["));
   EXPECT_FALSE(contains(run_tool_on_terminal({"kinds"}, {"TERM=xterm", "NO_COLOR=1"}).out, "\x1b["));
   EXPECT_FALSE(contains(run_tool_on_terminal({"kinds"}, {"TERM=dumb"}).out, "\x1b["));
+}
+
+TEST_F(Usage, OptionsThatOnlyAKindNamesHaveRowsOfTheirOwn) {
+  using bloomery::cli::flag_row;
+  static constexpr std::array<bloomery::option_choice, 1> colours{{{.name = "red", .help = "warm"}}};
+  static constexpr std::array<bloomery::option_info, 3> own{
+      {{.name = "salt", .title = "salt", .type = bloomery::option_type::integer, .help = "a number", .most = 9},
+       {.name = "growth", .title = "growth factor", .type = bloomery::option_type::integer, .help = "another"},
+       {.name = "colour", .title = "colours", .help = "a word", .choices = colours}}};
+  const std::vector<bloomery::kind_entry> odd(2, {.options = own});
+  const auto rows = bloomery::cli::own_option_rows(odd, bloomery::cli::flag_table());
+  ASSERT_EQ(rows.size(), 2U) << "--growth is there, and two kinds may share an option";
+  EXPECT_EQ(rows[0].name, "salt");
+  EXPECT_EQ(rows[0].type, bloomery::cli::value_type::count);
+  EXPECT_EQ(rows[1].name, "colour");
+  EXPECT_EQ(rows[1].type, bloomery::cli::value_type::kind_choice);
+  for (const flag_row& row : rows) {
+    EXPECT_TRUE(bloomery::cli::is_own_option(row.id));
+    EXPECT_EQ(row.verbs, bloomery::cli::on_build);
+  }
+  EXPECT_NE(rows[0].id, rows[1].id);
 }
 
 }  // namespace

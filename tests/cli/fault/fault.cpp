@@ -6,6 +6,7 @@
 //     BLOOMERY_FAULT=...,...            two of them, each with a count of its own
 //     BLOOMERY_FAULT_LOG=FILE           FILE is created when a call went wrong. When the process exits, with N = 0 it
 //                                       receives the number of calls; without BLOOMERY_FAULT that of all: "write 3\n..."
+//     BLOOMERY_FAULT_OPENS=FILE         FILE gets a line for each open, openat, creat and fopen: the path as it was passed
 //
 // WHAT   a number below 0: the call fails with that errno (-4 is EINTR); above 0: the process is sent that signal before
 //        the call is made; 0: the call (a read or a write) takes half of its bytes
@@ -60,6 +61,7 @@ struct all_plans {
   bool are_read = false;
   plan each[2] = {};
   const char* log = nullptr;
+  const char* opens = nullptr;
 };
 
 std::atomic<long> calls[2] = {};
@@ -90,6 +92,7 @@ all_plans read_plans() {
   all_plans out;
   out.are_read = true;
   out.log = std::getenv("BLOOMERY_FAULT_LOG");
+  out.opens = std::getenv("BLOOMERY_FAULT_OPENS");
   const char* text = std::getenv("BLOOMERY_FAULT");
   if (text == nullptr) return out;
   out.each[0] = read_plan(text);
@@ -110,6 +113,22 @@ void log_text(const char* text, std::size_t size) {
   if (file < 0) return;
   syscall(SYS_write, file, text, size);
   syscall(SYS_close, file);
+}
+
+// In one write, so that lines of several threads do not mix.
+void log_open(const char* path) {
+  if (chosen().opens == nullptr) return;
+  const int kept = errno;
+  const long file = syscall(SYS_openat, AT_FDCWD, chosen().opens, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file >= 0) {
+    char line[4097] = {};
+    const std::size_t size = strnlen(path, sizeof line - 1);
+    std::memcpy(line, path, size);
+    line[size] = '\n';
+    syscall(SYS_write, file, line, size + 1);
+    syscall(SYS_close, file);
+  }
+  errno = kept;
 }
 
 // For counting.
@@ -318,6 +337,7 @@ int open(const char* path, int flags, ...) {
   const mode_t mode = takes_mode(flags) ? va_arg(list, mode_t) : 0;
   va_end(list);
   if (fails("open")) return -1;
+  log_open(path);
   return next<int (*)(const char*, int, ...)>("open")(path, flags, mode);
 }
 
@@ -327,16 +347,19 @@ int openat(int folder, const char* path, int flags, ...) {
   const mode_t mode = takes_mode(flags) ? va_arg(list, mode_t) : 0;
   va_end(list);
   if (fails("open")) return -1;
+  log_open(path);
   return next<int (*)(int, const char*, int, ...)>("openat")(folder, path, flags, mode);
 }
 
 int creat(const char* path, mode_t mode) {
   if (fails("open")) return -1;
+  log_open(path);
   return next<int (*)(const char*, mode_t)>("creat")(path, mode);
 }
 
 FILE* fopen(const char* path, const char* mode) {
   if (fails("open")) return nullptr;
+  log_open(path);
   return next<FILE* (*)(const char*, const char*)>("fopen")(path, mode);
 }
 
