@@ -64,7 +64,7 @@ struct bench_filter {
   void insert(std::span<const std::uint64_t> keys) {
     if constexpr (is_shipped<Layout>) {
       const auto& kernels = active_kernels<kernels::blocked_batch_kernels<Layout>>();
-      kernels.insert_batch(words(), view(), keys.size(), digest_feed(keys.data()));
+      kernels.add_batch(words(), view(), keys.size(), digest_feed(keys.data()));
     } else {
       in_groups(keys, [&](std::size_t i) { kernels::blocked_insert<Layout>(words(), view(), keys[i]); });
     }

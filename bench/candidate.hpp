@@ -6,7 +6,7 @@
 //     struct my_set {
 //       using key = std::uint64_t;                     // or std::string_view, digest128
 //       void clear();
-//       void insert(key);                              // and, where there is one, insert_batch(span)
+//       void insert(key);                              // and, where there is one, add_batch(span)
 //       bool may_contain(key) const;                   // and, where there is one, may_contain_batch(span, mask),
 //                                                      // or count_batch(span) where answers come in another form,
 //                                                      // and with_lookup(f) as filter has it
@@ -99,7 +99,7 @@ class candidate_of final : public candidate {
       counts_batches || requires(const Subject& s, std::span<const key> keys, std::span<std::uint64_t> mask) {
     s.may_contain_batch(keys, mask);
   };
-  static constexpr bool adds_batches = requires(Subject & s, std::span<const key> keys) { s.insert_batch(keys); };
+  static constexpr bool adds_batches = requires(Subject & s, std::span<const key> keys) { s.add_batch(keys); };
   static constexpr bool adds_shared = requires(Subject & s, std::span<const key> keys) { s.insert_shared(keys); };
   static constexpr bool is_built = requires(Subject & s, std::span<const key> keys) { s.build(keys); };
 
@@ -117,7 +117,7 @@ class candidate_of final : public candidate {
     } else {
       if constexpr (adds_batches) {
         if (how == call_with::batch) {
-          subject_.insert_batch(keys);
+          subject_.add_batch(keys);
           return;
         }
       }

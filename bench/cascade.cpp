@@ -163,7 +163,7 @@ figures measure_roaring(std::size_t included, std::size_t all) {
   std::optional<bitmap> filter;
   out.build_seconds = seconds_of([&] {
     filter.emplace(checked(bitmap::make({})));
-    filter->insert_batch(of.included);
+    filter->add_batch(of.included);
   });
   out.bits = static_cast<double>(filter->memory_bytes()) * 8;
   query_both(of, out, [&](auto digests, auto mask) { filter->may_contain_batch(digests, mask); });

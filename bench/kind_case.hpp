@@ -27,7 +27,7 @@ struct kind_subject {
 
   void clear() { filter.clear(); }
   void insert(const Digest& digest) { filter.insert(digest); }
-  void insert_batch(std::span<const Digest> digests) { filter.insert_batch(digests); }
+  void add_batch(std::span<const Digest> digests) { filter.add_batch(digests); }
   [[nodiscard]] bool may_contain(const Digest& digest) const { return filter.may_contain(digest); }
   void may_contain_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const {
     filter.may_contain_batch(digests, mask);
@@ -43,13 +43,13 @@ struct filter_subject {
 
   void clear() { filter.kind().clear(); }
   void insert(const Key& each) { filter.insert(each); }
-  void insert_batch(std::span<const Key> keys) { filter.insert_batch(keys); }
+  void add_batch(std::span<const Key> keys) { filter.add_batch(keys); }
   void insert_shared(std::span<const Key> keys) requires concurrent_kind<K> && Threads {
     auto writer = filter.concurrent();
-    writer.insert_batch(keys);
+    writer.add_batch(keys);
   }
   void insert_parallel(std::span<const Key> keys, unsigned threads) requires Threads {
-    parallel::insert_batch(filter, keys, threads);
+    parallel::add_batch(filter, keys, threads);
   }
   [[nodiscard]] bool may_contain(const Key& each) const { return filter.may_contain(each); }
   template <class F>
