@@ -6,7 +6,7 @@ namespace detail {
 BLOOMERY_BODY result<block_layout> find_layout(std::string_view name) noexcept {
   if (name.empty() || name == "split64") return block_layout::split64;
   if (name == "split32") return block_layout::split32;
-  return fail(errc::unsupported, "kind blocked has the layouts split64 and split32");
+  return fail(errc::unknown_layout, "kind blocked has the layouts split64 and split32");
 }
 
 }  // namespace detail

@@ -5,7 +5,7 @@ namespace bloomery::inline BLOOMERY_ABI {
 BLOOMERY_BODY result<dleft> dleft::make(const filter_params& params) noexcept {
   const bool is_set = params.mode == "set";
   if (!is_set && !params.mode.empty() && params.mode != "multiset") {
-    return fail(errc::unsupported, "kind dleft has the modes multiset and set");
+    return fail(errc::unknown_mode, "kind dleft has the modes multiset and set");
   }
   const auto sized = sizing::size_dleft(params.sizes(), params.layout);
   if (!sized) return fail(sized.error());

@@ -6,7 +6,7 @@ namespace detail {
 BLOOMERY_BODY result<growing_mode> find_growing_mode(std::string_view name) noexcept {
   if (name.empty() || name == "multiset") return growing_mode::multiset;
   if (name == "set") return growing_mode::set;
-  return fail(errc::unsupported, "kind growing has the modes multiset and set");
+  return fail(errc::unknown_mode, "kind growing has the modes multiset and set");
 }
 
 }  // namespace detail

@@ -6,13 +6,13 @@ namespace detail {
 BLOOMERY_BODY result<chain_layout> find_chain_layout(std::string_view name) noexcept {
   if (name.empty() || name == "split64") return chain_layout::split64;
   if (name == "redis") return chain_layout::redis;
-  return fail(errc::unsupported, "kind scalable has the layouts split64 and redis");
+  return fail(errc::unknown_layout, "kind scalable has the layouts split64 and redis");
 }
 
 BLOOMERY_BODY result<chain_mode> find_chain_mode(std::string_view name) noexcept {
   if (name.empty() || name == "scaling") return chain_mode::scaling;
   if (name == "fixed") return chain_mode::fixed;
-  return fail(errc::unsupported, "kind scalable has the modes scaling and fixed");
+  return fail(errc::unknown_mode, "kind scalable has the modes scaling and fixed");
 }
 
 // As far as the bits of a digest serve for the FPR: see sizing::hash_bits_needed.

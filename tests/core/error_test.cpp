@@ -72,7 +72,9 @@ TEST(Error, NumbersAndNamesAreFrozen) {
                                                "integer_keys_only",
                                                "not_mappable",
                                                "format_not_compressed",
-                                               "bad_option"};
+                                               "bad_option",
+                                               "unknown_layout",
+                                               "unknown_mode"};
   ASSERT_EQ(error_rows.size(), names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     const error_row& row = error_rows[i];
@@ -83,7 +85,7 @@ TEST(Error, NumbersAndNamesAreFrozen) {
   static_assert(static_cast<int>(errc::out_of_memory) == 1);
   static_assert(static_cast<int>(errc::io) == 26);
   static_assert(static_cast<int>(errc::not_synced) == 54);
-  static_assert(static_cast<int>(errc::bad_option) == 61);
+  static_assert(static_cast<int>(errc::unknown_mode) == 63);
 }
 
 TEST(Error, EveryCodeHasASentence) {

@@ -150,7 +150,7 @@ TEST(Counting, HostileShapesAreRefusedBeforeAnythingIsAllocated) {
 }
 
 TEST(Counting, BadParametersAreOneClearError) {
-  EXPECT_EQ(counting::make({.keys = 10, .fpr = 0.01, .layout = "split64"}).error().code, errc::unsupported);
+  EXPECT_EQ(counting::make({.keys = 10, .fpr = 0.01, .layout = "split64"}).error().code, errc::unknown_layout);
   EXPECT_EQ(counting::make({.keys = 10, .fpr = 0.0}).error().code, errc::bad_fpr);
   EXPECT_EQ(counting::make({.keys = 10, .bits = 512, .hashes = 17, .layout = "line"}).error().code, errc::bad_hashes);
   EXPECT_EQ(counting::make({.keys = 10, .memory_bytes = 63, .layout = "line"}).error().code, errc::bad_memory);

@@ -193,7 +193,7 @@ TEST(Cuckoo, BadParametersAreOneClearError) {
             "kind cuckoo has the layouts window, slots4, slots2, sorted and redis, also with a width: slots4:12");
   for (const char* layout : {"slots4:3", "slots4:33", "slots4:", "slots4:x", "slots4:012", "slots4:1x", "sorted:4",
                              "window:-9", "slots3", "slots4 "}) {
-    EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .layout = layout}).error().code, errc::unsupported) << layout;
+    EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .layout = layout}).error().code, errc::unknown_layout) << layout;
   }
   EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .hashes = 3}).error().code, errc::kind_has_no_hashes);
   EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.0}).error().code, errc::bad_fpr);

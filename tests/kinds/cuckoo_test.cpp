@@ -293,7 +293,7 @@ TEST(Cuckoo, ASetHoldsAKeyOnceAndErasesNothing) {
   EXPECT_TRUE(filter == *before);
   EXPECT_EQ(filter.check_erase().error().code, errc::unsupported);
   EXPECT_TRUE(make({.keys = 10, .fpr = 0.01}).check_erase());
-  EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .mode = "bag"}).error().code, errc::unsupported);
+  EXPECT_EQ(cuckoo::make({.keys = 10, .fpr = 0.01, .mode = "bag"}).error().code, errc::unknown_mode);
   EXPECT_FALSE(filter == make({.keys = 1000, .fpr = 0.001}));
 }
 

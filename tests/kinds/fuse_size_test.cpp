@@ -128,9 +128,9 @@ TEST(Fuse, WhatCannotBeIsRefusedWithAReason) {
     return plan ? errc::count_ : plan.error().code;
   };
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .hashes = 3}), errc::kind_has_no_hashes);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise5"), errc::unsupported);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:08"), errc::unsupported);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:7"), errc::unsupported);
+  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise5"), errc::unknown_layout);
+  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:08"), errc::unknown_layout);
+  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01}, "wise3:7"), errc::unknown_layout);
   EXPECT_EQ(code({.keys = 1000}), errc::missing_parameter);
   EXPECT_EQ(code({.keys = 1000, .memory_bytes = 100}), errc::bad_memory);
   EXPECT_EQ(code({.keys = std::uint64_t{1} << 50U, .fpr = 0.001}), errc::not_enough_hash_bits);

@@ -111,8 +111,8 @@ TEST(Growing, ChoosesTheWidthOfItsSlotsByTheRate) {
   EXPECT_EQ(make_growing({.keys = 1000, .fpr = 0.005, .layout = "slots16"}).slot_bits(), 16U);
   EXPECT_EQ(growing::make({.keys = 1000, .fpr = 0.0001, .layout = "slots16"}).error().code, errc::cannot_reach_fpr);
   EXPECT_EQ(growing::make({.keys = 1000, .fpr = 1e-12}).error().code, errc::cannot_reach_fpr);
-  EXPECT_EQ(growing::make({.keys = 1000, .fpr = 0.01, .layout = "slots12"}).error().code, errc::unsupported);
-  EXPECT_EQ(growing::make({.keys = 1000, .fpr = 0.01, .mode = "bag"}).error().code, errc::unsupported);
+  EXPECT_EQ(growing::make({.keys = 1000, .fpr = 0.01, .layout = "slots12"}).error().code, errc::unknown_layout);
+  EXPECT_EQ(growing::make({.keys = 1000, .fpr = 0.01, .mode = "bag"}).error().code, errc::unknown_mode);
   EXPECT_EQ(growing::make({.keys = 1000, .fpr = 0.01, .hashes = 3}).error().code, errc::kind_has_no_hashes);
   EXPECT_EQ(growing::make({.keys = 1000, .memory_bytes = 100}).error().code, errc::bad_memory);
   EXPECT_EQ(growing::make({.fpr = 0.01, .memory_bytes = 100}).error().code, errc::bad_memory);

@@ -75,8 +75,8 @@ TEST(Scalable, ParametersThatItCannotHaveAreErrors) {
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .growth = 0}), errc::bad_growth);
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .growth = 32'769}), errc::bad_growth);
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .growth = 32'768}), errc::count_);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .layout = "split32"}), errc::unsupported);
-  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .mode = "set"}), errc::unsupported);
+  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .layout = "split32"}), errc::unknown_layout);
+  EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .mode = "set"}), errc::unknown_mode);
   EXPECT_EQ(code({.keys = 1000, .fpr = 0.01, .hashes = 7}), errc::unsupported);
   EXPECT_EQ(code({.keys = 1000, .bits = 10'000, .layout = "redis"}), errc::unsupported);
   EXPECT_EQ(code({.keys = 0, .fpr = 0.01}), errc::bad_keys);

@@ -392,9 +392,9 @@ TEST(Window, SizesByAnyTwoOfKeysRateAndMemory) {
 }
 
 TEST(Window, RefusesWhatItCannotBe) {
-  EXPECT_EQ(window::make({.keys = 1000, .fpr = 0.01, .layout = "round"}).error().code, errc::unsupported);
+  EXPECT_EQ(window::make({.keys = 1000, .fpr = 0.01, .layout = "round"}).error().code, errc::unknown_layout);
   for (const char* layout : {"rotating1", "rotating15", "rotating03", "rotating3x", "rotating99999999999999999999"}) {
-    EXPECT_EQ(window::make({.keys = 1000, .fpr = 0.01, .layout = layout}).error().code, errc::unsupported) << layout;
+    EXPECT_EQ(window::make({.keys = 1000, .fpr = 0.01, .layout = layout}).error().code, errc::unknown_layout) << layout;
   }
   EXPECT_EQ(window::make({.keys = 1000, .fpr = 0.01, .hashes = 2}).error().code, errc::bad_hashes);
   EXPECT_EQ(window::make({.keys = 1000, .fpr = 0.01, .hashes = 11}).error().code, errc::bad_hashes);

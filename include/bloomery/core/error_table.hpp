@@ -80,6 +80,8 @@ enum class errc : std::uint16_t {
   not_mappable = 59,
   format_not_compressed = 60,
   bad_option = 61,
+  unknown_layout = 62,
+  unknown_mode = 63,
   count_  // behind the last; no error has it
 };
 
@@ -233,6 +235,8 @@ inline constexpr auto error_rows = [] {
       {errc::format_not_compressed, "format_not_compressed", parameter, remedy::leave_compression_out,
        "files in format {t} are not compressed"},
       {errc::bad_option, "bad_option", parameter, remedy::none, "{t} is not usable: give {0} to {1}"},
+      {errc::unknown_layout, "unknown_layout", parameter, remedy::none, "{t}"},
+      {errc::unknown_mode, "unknown_mode", parameter, remedy::none, "{t}"},
   });
 }();
 

@@ -92,9 +92,9 @@ class sharded {
                                unsigned shards, const H& hash = {},
                                unsigned threads = 0) noexcept requires excluding_kind<K>;
   // All files of a set that save wrote with this name, and with the same kind, hash, seed and key.
-  static result<sharded> load(const char* path, const H& hash = {}, const load_options& options = {}) noexcept;
+  static result<sharded> load(file_path path, const H& hash = {}, const load_options& options = {}) noexcept;
   // FILE.00-of-04 and so on.
-  [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept;
+  [[nodiscard]] result<void> save(file_path path, const save_options& options = {}) const noexcept;
 
   template <class Key>
   insert_result insert(const Key& key) noexcept requires dynamic_kind<K> {
@@ -294,7 +294,7 @@ result<sharded<K, H>> sharded<K, H>::build(std::span<const Key> keys, std::span<
 }
 
 template <filter_kind K, hash_function H>
-result<sharded<K, H>> sharded<K, H>::load(const char* path, const H& hash, const load_options& options) noexcept {
+result<sharded<K, H>> sharded<K, H>::load(file_path path, const H& hash, const load_options& options) noexcept {
   const auto read = [&](unsigned i, unsigned count, const char* name,
                         const load_options& how) -> result<detail::stored_shard> {
     auto stored = bloomery::load<K>(name, how);
@@ -307,11 +307,11 @@ result<sharded<K, H>> sharded<K, H>::load(const char* path, const H& hash, const
     if (!filter) return fail(filter.error());
     return detail::stored_shard{any_filter::adopt(std::move(*filter), stored->hash), stored->header.shard};
   };
-  return over(detail::read_shard_list(path, 0, options, read), hash, options.memory);
+  return over(detail::read_shard_list(path.c_str(), 0, options, read), hash, options.memory);
 }
 
 template <filter_kind K, hash_function H>
-result<void> sharded<K, H>::save(const char* path, const save_options& options) const noexcept {
+result<void> sharded<K, H>::save(file_path path, const save_options& options) const noexcept {
   return settled().save(path, options);
 }
 

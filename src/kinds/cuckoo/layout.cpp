@@ -35,14 +35,14 @@ BLOOMERY_BODY result<cuckoo_choice> find_cuckoo_layout(std::string_view text) no
     if (chosen.form == kernels::cuckoo_form::redis) {
       chosen.slots = number;
       if (cuckoo_model::can_have_slots(chosen.form, number)) return chosen;
-      return fail(errc::unsupported, "buckets of layout redis have 1 to 255 slots: redis:4");
+      return fail(errc::unknown_layout, "buckets of layout redis have 1 to 255 slots: redis:4");
     }
     chosen.slot_bits = number;
     if (number >= cuckoo_model::least_bits(chosen.form) && number <= cuckoo_model::most_bits(chosen.form))
       return chosen;
-    return fail(errc::unsupported, "slots of kind cuckoo have 4 to 32 bits (sorted ones 5 to 32): window:12");
+    return fail(errc::unknown_layout, "slots of kind cuckoo have 4 to 32 bits (sorted ones 5 to 32): window:12");
   }
-  return fail(errc::unsupported,
+  return fail(errc::unknown_layout,
               "kind cuckoo has the layouts window, slots4, slots2, sorted and redis, also with a width: slots4:12");
 }
 

@@ -6,7 +6,7 @@ BLOOMERY_BODY result<dual_layout> find_dual_layout(std::string_view name) noexce
   for (const dual_layout& each : dual_layouts) {
     if (name == each.name || (name.empty() && each.share == 1)) return each;
   }
-  return fail(errc::unsupported, "kind dual has the layouts even, half, quarter and tenth");
+  return fail(errc::unknown_layout, "kind dual has the layouts even, half, quarter and tenth");
 }
 
 BLOOMERY_BODY result<dual_model> dual_model::of(const stored_shape& shape) noexcept {

@@ -15,7 +15,7 @@ BLOOMERY_BODY result<fuse_choice> find_fuse_layout(std::string_view text) noexce
       if (text == fuse_layout_name(wise, bits)) return fuse_choice{wise, bits};
     }
   }
-  return fail(errc::unsupported,
+  return fail(errc::unknown_layout,
               "kind fuse has the layouts wise3 and wise4, also with a width of 8, 16 or 32: wise3:8");
 }
 

@@ -8,7 +8,7 @@ BLOOMERY_BODY result<unsigned> growing_width_of(std::string_view layout) noexcep
     const std::string_view layout_name = width == 16 ? "slots16" : width == 24 ? "slots24" : "slots32";
     if (layout == layout_name) return width;
   }
-  return fail(errc::unsupported, "kind growing has the layouts slots16, slots24 and slots32");
+  return fail(errc::unknown_layout, "kind growing has the layouts slots16, slots24 and slots32");
 }
 
 // The narrowest slots that keep the FPR for the usual growth, or failing that the widest.

@@ -16,7 +16,7 @@ BLOOMERY_BODY result<window_layout> window_layout::find(std::string_view name) n
     if (digits[0] != '0' && generations >= min_generations && generations <= max_generations)
       return window_layout{generations + 1};
   }
-  return fail(errc::unsupported, "kind window has the layouts stamped, rotating, and rotating2 to rotating14");
+  return fail(errc::unknown_layout, "kind window has the layouts stamped, rotating, and rotating2 to rotating14");
 }
 
 BLOOMERY_BODY double window_layout::load_for(unsigned hashes, double fpr) const noexcept {

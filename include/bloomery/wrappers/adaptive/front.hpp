@@ -38,8 +38,8 @@ class basic_adaptive {
   static constexpr std::size_t max_sub_filters = detail::adaptive_rule::most;
   using key_sink = adaptive_sink<H>;
 
-  [[nodiscard]] result<void> save(const char* path, const save_options& options = {}) const noexcept {
-    return engine_.save(path, options);
+  [[nodiscard]] result<void> save(file_path path, const save_options& options = {}) const noexcept {
+    return engine_.save(path.c_str(), options);
   }
 
   // `source(sink)` returns result<void>. It is called whenever the filter is rebuilt, and must live until then.
