@@ -326,7 +326,7 @@ TEST(AdaptiveFile, OneSubFilterIsSavedAndAdaptedAgain) {
   const std::string path = box / "filter";
   auto filter = made_for<blocked>(1000);
   filter.add_batch(all_of(numbers_from(0, 1000)));
-  ASSERT_TRUE(filter.save(path.c_str()));
+  ASSERT_TRUE(filter.save(std::filesystem::path(path)));
   auto stored = bloomery::filter<blocked>::load(path.c_str());
   ASSERT_TRUE(stored);
   auto again = adaptive<blocked>::over(std::move(*stored));
