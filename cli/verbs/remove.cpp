@@ -44,7 +44,7 @@ void report_loss(const options& opts, const filter_edit& edit, const loss_state&
   if (removals_before != 0 || loss.removals == 0) return;
   note(opts,
        fmt::format("{}: from its first removal on, this kind may lose keys: of those that are in it, up to {} are "
-                   "called absent after {} (--kind cuckoo and counting lose none)",
+                   "called absent after {} (the other kinds that erase lose none)",
                    edit.name(), percent(loss.target_rate), number_of(loss.capacity_removals, "removal")));
 }
 
