@@ -44,8 +44,8 @@ BLOOMERY_BODY result<blocked> blocked::make(const filter_params& params) noexcep
   return filter;
 }
 
-BLOOMERY_BODY result<blocked> blocked::clone() const noexcept {
-  auto store = store_.clone("a copy of the filter");
+BLOOMERY_BODY result<blocked> blocked::clone(const memory_hooks* memory) const noexcept {
+  auto store = store_.clone("a copy of the filter", memory);
   if (!store) return fail(store.error());
   blocked copy;
   copy.set_geometry(shape());

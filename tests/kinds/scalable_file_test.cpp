@@ -2,6 +2,7 @@
 #include <functional>
 
 #include "kinds/scalable_support.hpp"
+#include "support/memory.hpp"
 
 namespace {
 
@@ -223,6 +224,24 @@ TEST(Scalable, EndsAtTheLargestNumberOfLinks) {
   const auto view = scalable::view(bytes.shape, bytes.bytes.bytes());
   ASSERT_TRUE(view) << describe(view.error()).c_str();
   EXPECT_TRUE(*view == filter);
+}
+
+TEST(Scalable, ACopyOfALoadedFilterComesFromTheSameHooks) {
+  for (const char* layout : {"split64", "redis"}) {
+    auto filter = make_scalable({.keys = 100, .fpr = 0.01, .layout = layout});
+    digest_source source(9);
+    filter.add_batch(source.take(1000));
+    counting_memory memory;
+    auto payload = aligned_buffer::make(filter.serialized_bytes(), "a test", &memory.hooks);
+    ASSERT_TRUE(payload && filter.serialize(payload->bytes()));
+    const auto loaded = scalable::adopt(filter.shape(), std::move(*payload));
+    ASSERT_TRUE(loaded);
+    const std::uint64_t before = memory.live_bytes;
+    const auto copy = loaded->clone();
+    ASSERT_TRUE(copy);
+    EXPECT_TRUE(*copy == filter);
+    EXPECT_GE(memory.live_bytes, before + filter.memory_bytes());
+  }
 }
 
 }  // namespace

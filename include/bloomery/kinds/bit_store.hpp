@@ -39,8 +39,9 @@ class bit_store {
     store.count_ = bytes.size() / 8;
     return store;
   }
-  [[nodiscard]] result<bit_store> clone(std::string_view what) const noexcept {
-    auto buffer = aligned_buffer::make(count_ * 8, what, buffer_.hooks());
+  // From `hooks`, or from where its own words came: those of a view came from nowhere.
+  [[nodiscard]] result<bit_store> clone(std::string_view what, const memory_hooks* hooks = nullptr) const noexcept {
+    auto buffer = aligned_buffer::make(count_ * 8, what, hooks != nullptr ? hooks : buffer_.hooks());
     if (!buffer) return fail(buffer.error());
     if (count_ != 0) std::memcpy(buffer->data(), words_, count_ * 8);
     return adopt(std::move(*buffer));

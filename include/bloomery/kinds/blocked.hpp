@@ -42,7 +42,8 @@ class BLOOMERY_API blocked {
 
   static result<size_plan> plan(const size_request& request, std::string_view layout = {}) noexcept;
   static result<blocked> make(const filter_params& params) noexcept;
-  [[nodiscard]] result<blocked> clone() const noexcept;
+  // From `memory`, or from where its own came.
+  [[nodiscard]] result<blocked> clone(const memory_hooks* memory = nullptr) const noexcept;
 
   insert_result insert(std::uint64_t digest) noexcept {
     const bool changed = layout_ == block_layout::split64

@@ -28,7 +28,7 @@ struct redis_sub_filters {
   using digest = digest128;
   static constexpr unsigned digest_bits = 128;
   static constexpr bool slow_sizing = false;
-  static constexpr bool sends_ahead = false;  // a probe needs a division: prefetching its line costs as much as a read
+  static constexpr bool sends_ahead = false;  // single keys: a probe needs a division, so prefetching costs as much
   static double share(std::size_t index) noexcept { return std::ldexp(1.0, -1 - static_cast<int>(index)); }
   static digest from(std::uint64_t given) noexcept { return {given, mix64(given)}; }
   static digest from(const digest128& given) noexcept { return given; }
@@ -73,7 +73,7 @@ struct scalable_rule {
     return made;
   }
   [[nodiscard]] result<sub_filter> clone(const sub_filter& of) const noexcept {
-    auto copy = of.filter.clone();
+    auto copy = of.filter.clone(settings.memory);
     if (!copy) return fail(copy.error());
     return sub_filter{std::move(*copy), of.capacity, of.keys};
   }
