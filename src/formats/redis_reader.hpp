@@ -8,15 +8,15 @@
 #include <bloomery/any_filter_model.hpp>
 #include <bloomery/kinds/scalable.hpp>
 
-#include "src/formats/redis_cuckoo.hpp"
+#include "src/formats/redis_cuckoo_model.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats::redisbloom {
 
 using rdb::stored_string;
 
-inline constexpr std::size_t head_bytes = 20;
-inline constexpr std::size_t sub_filter_bytes = 53;
-inline constexpr std::size_t cuckoo_head_bytes = 38;
+inline constexpr std::size_t head_bytes = bloom_head::size_bytes;
+inline constexpr std::size_t sub_filter_bytes = bloom_record::stored_bytes;
+inline constexpr std::size_t cuckoo_head_bytes = cuckoo_head::stored_bytes;
 
 // Nine letters of 6 bits; the version of the encoding is in the 10 bits below.
 inline constexpr std::uint64_t bloom_module = 0x3016e5a289bef800ULL;
@@ -29,8 +29,8 @@ inline constexpr std::size_t dump_head_bytes = 10;
 // ---- reading --------------------------------------------------------------------------------------------------------
 
 struct chain_file {
-  chain_record head{};
-  aligned_list<sub_filter_record> sub_filters{};
+  bloom_head head{};
+  aligned_list<bloom_record> sub_filters{};
   aligned_list<stored_string> bits{};
 
   result<void> reserve(std::uint64_t count, const memory_hooks* memory) noexcept {
@@ -39,44 +39,9 @@ struct chain_file {
   }
 };
 struct cuckoo_file {
-  cuckoo_record head{};
+  cuckoo_head head{};
   aligned_list<stored_string> sub_filters{};
 };
-
-inline chain_record read_head(std::span<const std::byte> bytes) noexcept {
-  byte_reader from(bytes);
-  chain_record head;
-  head.keys = from.read<std::uint64_t>();
-  head.sub_filters = from.read<std::uint32_t>();
-  head.options = from.read<std::uint32_t>();
-  head.growth = from.read<std::uint32_t>();
-  return head;
-}
-inline sub_filter_record read_link(std::span<const std::byte> bytes) noexcept {
-  byte_reader from(bytes);
-  sub_filter_record sub_filter;
-  sub_filter.size_bytes = from.read<std::uint64_t>();
-  sub_filter.bits = from.read<std::uint64_t>();
-  sub_filter.keys = from.read<std::uint64_t>();
-  sub_filter.rate = from.read_double();
-  sub_filter.bits_per_key = from.read_double();
-  sub_filter.hashes = from.read<std::uint32_t>();
-  sub_filter.capacity = from.read<std::uint64_t>();
-  sub_filter.log2_bits = from.read<std::uint8_t>();
-  return sub_filter;
-}
-inline cuckoo_record read_cuckoo_head(std::span<const std::byte> bytes) noexcept {
-  byte_reader from(bytes);
-  cuckoo_record head;
-  head.keys = from.read<std::uint64_t>();
-  head.buckets = from.read<std::uint64_t>();
-  head.removed = from.read<std::uint64_t>();
-  head.sub_filters = from.read<std::uint64_t>();
-  head.slots = from.read<std::uint16_t>();
-  head.moves = from.read<std::uint16_t>();
-  head.growth = from.read<std::uint16_t>();
-  return head;
-}
 
 // The module of a DUMP, with the version; 0 of other bytes.
 inline std::uint64_t module_of(std::span<const std::byte> bytes) noexcept {
@@ -92,14 +57,15 @@ inline std::uint64_t module_of(std::span<const std::byte> bytes) noexcept {
 // The sub-filters that are in detection_input. No other file has numbers that fit each other so by chance.
 inline detection look_chain(const detection_input& seen) noexcept {
   if (seen.first.size() < head_bytes + sub_filter_bytes) return {};
-  const chain_record head = read_head(seen.first);
-  if (!check_chain(head)) return {};
+  const bloom_head head = bloom_head::read(seen.first);
+  if (!redis::check_bloom(head)) return {};
   const std::uint64_t in_detection_input =
       std::min<std::uint64_t>(head.sub_filters, (seen.first.size() - head_bytes) / sub_filter_bytes);
   std::uint64_t size_bytes = head_bytes + head.sub_filters * sub_filter_bytes;
   for (std::uint64_t i = 0; i < in_detection_input; ++i) {
-    const sub_filter_record sub_filter = read_link(seen.first.subspan(head_bytes + i * sub_filter_bytes));
-    if (!check_sub_filter(sub_filter) || std::fabs(bits_per_key_at(sub_filter.rate) - sub_filter.bits_per_key) > 1e-9)
+    const bloom_record sub_filter = bloom_record::read(seen.first.subspan(head_bytes + i * sub_filter_bytes));
+    if (!redis::check_bloom(sub_filter) ||
+        std::fabs(bloom_record::bits_per_key_for(sub_filter.error_rate) - sub_filter.bits_per_key) > 1e-9)
       return {};
     size_bytes += sub_filter.size_bytes;
   }
@@ -108,8 +74,8 @@ inline detection look_chain(const detection_input& seen) noexcept {
 
 inline detection look_cuckoo(const detection_input& seen) noexcept {
   if (seen.first.size() < cuckoo_head_bytes) return {};
-  const cuckoo_record head = read_cuckoo_head(seen.first);
-  if (!check_cuckoo(head)) return {};
+  const cuckoo_head head = cuckoo_head::read(seen.first);
+  if (!redis::check_cuckoo(head)) return {};
   const auto size = head.size_bytes(max_filter_bits / 8);
   if (!size || head.keys > *size) return {};
   // The header alone is detected, too, so that the error states what is missing.
@@ -133,15 +99,15 @@ inline failure wrong_size(std::uint64_t header, std::uint64_t has, std::uint64_t
 
 inline result<chain_file> read_chain(std::span<const std::byte> bytes, const memory_hooks* memory) noexcept {
   if (bytes.size() < head_bytes) return fail(errc::truncated, {}, {bytes.size(), head_bytes});
-  chain_file file{.head = read_head(bytes)};
-  if (auto usable = check_chain(file.head); !usable) return fail(usable.error());
+  chain_file file{.head = bloom_head::read(bytes)};
+  if (auto usable = redis::check_bloom(file.head); !usable) return fail(usable.error());
   const std::uint64_t header = head_bytes + file.head.sub_filters * sub_filter_bytes;
   if (bytes.size() < header) return fail(errc::truncated, {}, {bytes.size(), header});
   if (auto room = file.reserve(file.head.sub_filters, memory); !room) return fail(room.error());
   std::uint64_t at = header;
   for (std::uint64_t i = 0; i < file.head.sub_filters; ++i) {
-    const sub_filter_record sub_filter = read_link(bytes.subspan(head_bytes + i * sub_filter_bytes));
-    if (auto usable = check_sub_filter(sub_filter); !usable) return fail(usable.error());
+    const bloom_record sub_filter = bloom_record::read(bytes.subspan(head_bytes + i * sub_filter_bytes));
+    if (auto usable = redis::check_bloom(sub_filter); !usable) return fail(usable.error());
     if (sub_filter.size_bytes > bytes.size() - at) return wrong_size(header, bytes.size(), at + sub_filter.size_bytes);
     file.sub_filters.push(sub_filter);
     file.bits.push({.bytes = bytes.subspan(at, sub_filter.size_bytes), .size = sub_filter.size_bytes});
@@ -153,8 +119,8 @@ inline result<chain_file> read_chain(std::span<const std::byte> bytes, const mem
 
 inline result<cuckoo_file> read_cuckoo(std::span<const std::byte> bytes, const memory_hooks* memory) noexcept {
   if (bytes.size() < cuckoo_head_bytes) return fail(errc::truncated, {}, {bytes.size(), cuckoo_head_bytes});
-  cuckoo_file file{.head = read_cuckoo_head(bytes)};
-  if (auto usable = check_cuckoo(file.head); !usable) return fail(usable.error());
+  cuckoo_file file{.head = cuckoo_head::read(bytes)};
+  if (auto usable = redis::check_cuckoo(file.head); !usable) return fail(usable.error());
   const auto size = file.head.size_bytes(max_filter_bits / 8);
   if (!size) return fail(errc::bad_field, "number of buckets", {file.head.buckets});
   if (bytes.size() != cuckoo_head_bytes + *size) {
@@ -181,14 +147,14 @@ inline failure bad_dump(std::string_view what) noexcept {
 // The fields of one sub-filter. Encoding 0 has no number of bits: it follows from the keys, and need not fill the
 // bytes.
 inline result<void> read_dumped_sub_filter(rdb::reader& from, std::uint64_t encoding, chain_file& into) noexcept {
-  sub_filter_record sub_filter;
+  bloom_record sub_filter;
   const auto capacity = from.number();
   const auto rate = from.real();
   const auto hashes = from.number();
   const auto bits_per_key = from.real();
   if (!capacity || !rate || !hashes || !bits_per_key) return bad_dump("a field of a sub-filter is missing");
   sub_filter.capacity = *capacity;
-  sub_filter.rate = *rate;
+  sub_filter.error_rate = *rate;
   sub_filter.hashes = *hashes;
   sub_filter.bits_per_key = *bits_per_key;
   if (encoding == 0) {
@@ -205,7 +171,7 @@ inline result<void> read_dumped_sub_filter(rdb::reader& from, std::uint64_t enco
   if (!stored || !keys) return bad_dump("the bits of a sub-filter are missing");
   sub_filter.size_bytes = stored->size;
   sub_filter.keys = *keys;
-  if (auto usable = check_sub_filter(sub_filter, encoding != 0); !usable) return usable;
+  if (auto usable = redis::check_bloom(sub_filter, encoding != 0); !usable) return usable;
   into.sub_filters.push(sub_filter);
   into.bits.push(*stored);
   return {};
@@ -220,7 +186,7 @@ inline result<chain_file> read_dumped_chain(rdb::reader from, std::uint64_t enco
   const auto growth = encoding >= 4 ? from.number() : std::optional<std::uint64_t>(2);
   if (!keys || !sub_filters || !options || !growth) return bad_dump("a field is missing");
   file.head = {.keys = *keys, .sub_filters = *sub_filters, .options = *options, .growth = *growth};
-  if (auto usable = check_chain(file.head); !usable) return fail(usable.error());
+  if (auto usable = redis::check_bloom(file.head); !usable) return fail(usable.error());
   constexpr std::uint64_t least_bytes = 24;  // of the fields of a sub-filter
   if (*sub_filters > from.remaining() / least_bytes)
     return fail(errc::bad_field, "number of sub-filters", {*sub_filters});
@@ -235,7 +201,7 @@ inline result<chain_file> read_dumped_chain(rdb::reader from, std::uint64_t enco
 inline result<cuckoo_file> read_dumped_cuckoo(rdb::reader from, std::uint64_t encoding,
                                               const memory_hooks* memory) noexcept {
   cuckoo_file file;
-  cuckoo_record& head = file.head;
+  cuckoo_head& head = file.head;
   std::optional<std::uint64_t> field;
   const auto take = [&](std::uint64_t& to) {
     field = from.number();
@@ -245,7 +211,7 @@ inline result<cuckoo_file> read_dumped_cuckoo(rdb::reader from, std::uint64_t en
   bool there = take(head.sub_filters) && take(head.buckets) && take(head.keys);
   if (encoding >= 4) there = there && take(head.removed) && take(head.slots) && take(head.moves) && take(head.growth);
   if (!there) return bad_dump("a field is missing");
-  if (auto usable = check_cuckoo(head); !usable) return fail(usable.error());
+  if (auto usable = redis::check_cuckoo(head); !usable) return fail(usable.error());
   constexpr std::uint64_t least_bytes = 3;
   if (head.sub_filters > from.remaining() / least_bytes)
     return fail(errc::bad_field, "number of sub-filters", {head.sub_filters});
@@ -270,20 +236,23 @@ inline result<cuckoo_file> read_dumped_cuckoo(rdb::reader from, std::uint64_t en
 
 // Whether kind scalable would have made just these sub-filters.
 inline bool is_regular(const chain_file& file) noexcept {
-  const chain_record& head = file.head;
+  const bloom_head& head = file.head;
   const std::uint64_t most_sub_filters = head.scales() ? chain<redis_sub_filters>::max_sub_filters : 1;
-  if ((head.options & no_rounding) == 0 || (head.options & keys_are_bits) != 0 || head.sub_filters > most_sub_filters)
+  if ((head.options & redis::no_rounding) == 0 || (head.options & redis::keys_are_bits) != 0 ||
+      head.sub_filters > most_sub_filters)
     return false;
-  if (head.growth < 1 || head.growth > scalable::max_growth || file.sub_filters[0].rate * (head.scales() ? 2 : 1) >= 1)
+  if (head.growth < 1 || head.growth > scalable::max_growth ||
+      file.sub_filters[0].error_rate * (head.scales() ? 2 : 1) >= 1)
     return false;
   std::uint64_t capacity = file.sub_filters[0].capacity;
-  double rate = file.sub_filters[0].rate;
-  for (const sub_filter_record& sub_filter : file.sub_filters) {
-    if (capacity < 1 || capacity > max_keys || sub_filter.capacity != capacity || sub_filter.rate != rate) return false;
+  double rate = file.sub_filters[0].error_rate;
+  for (const bloom_record& sub_filter : file.sub_filters) {
+    if (capacity < 1 || capacity > max_keys || sub_filter.capacity != capacity || sub_filter.error_rate != rate)
+      return false;
     const auto size = redis_sub_filter::size_for(capacity, rate);
     if (!size || size->bits != sub_filter.bits || size->hashes != sub_filter.hashes || sub_filter.log2_bits != 0)
       return false;
-    if (sub_filter.bits_per_key != bits_per_key_at(rate)) return false;
+    if (sub_filter.bits_per_key != bloom_record::bits_per_key_for(rate)) return false;
     if (capacity > max_keys / head.growth && &sub_filter != &file.sub_filters.back()) return false;
     capacity *= head.growth;
     rate /= 2;
@@ -297,15 +266,15 @@ inline result<any_filter> own_scalable(const chain_file& file, const memory_hook
   const auto in_lines = [](std::uint64_t bytes) {
     return (bytes + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
   };
-  const chain_record& head = file.head;
+  const bloom_head& head = file.head;
   std::uint64_t at = chain<redis_sub_filters>::table_bytes(head.sub_filters);
   std::uint64_t size_bytes = at;
-  for (const sub_filter_record& sub_filter : file.sub_filters) size_bytes += in_lines(sub_filter.size_bytes);
+  for (const bloom_record& sub_filter : file.sub_filters) size_bytes += in_lines(sub_filter.size_bytes);
   auto payload = aligned_buffer::make(size_bytes, "the filter", memory);
   if (!payload) return fail(payload.error());
   bool exact = true;
   for (std::size_t i = 0; i < head.sub_filters; ++i) {
-    const sub_filter_record& sub_filter = file.sub_filters[i];
+    const bloom_record& sub_filter = file.sub_filters[i];
     std::byte* const record = payload->data() + i * chain<redis_sub_filters>::record_bytes;
     store_le(record, sub_filter.keys);
     store_le(record + 8, sub_filter.bits);
@@ -316,7 +285,7 @@ inline result<any_filter> own_scalable(const chain_file& file, const memory_hook
   }
   const std::uint64_t first = file.sub_filters[0].capacity;
   const stored_shape shape{.capacity_keys = head.scales() ? max_keys : first,
-                           .fpr = file.sub_filters[0].rate * (head.scales() ? 2 : 1),
+                           .fpr = file.sub_filters[0].error_rate * (head.scales() ? 2 : 1),
                            .keys = head.keys,
                            .keys_exact = exact,
                            .digest_bits = 128,
@@ -324,47 +293,45 @@ inline result<any_filter> own_scalable(const chain_file& file, const memory_hook
                                      head.growth, first, head.sub_filters, size_bytes}};
   auto made = scalable::adopt(shape, std::move(*payload));
   if (!made) return fail(made.error());
-  return any_filter::own(std::move(*made), head.hash());
+  return any_filter::own(std::move(*made), hash_of(head));
 }
 
 inline result<any_filter> own_chain(result<chain_file> file, const memory_hooks* memory) noexcept {
   if (!file) return fail(file.error());
   std::uint64_t keys = 0;
-  for (const sub_filter_record& sub_filter : file->sub_filters) {
+  for (const bloom_record& sub_filter : file->sub_filters) {
     if (sub_filter.keys > max_keys - keys) return fail(errc::bad_field, "keys of a sub-filter", {sub_filter.keys});
     keys += sub_filter.keys;
   }
   if (keys != file->head.keys) return fail(errc::bad_field, "keys", {file->head.keys});
   if (is_regular(*file)) return own_scalable(*file, memory);
-  aligned_list<old_sub_filter> sub_filters;
-  if (auto room = sub_filters.reserve(file->head.sub_filters, "the filter", memory); !room) return fail(room.error());
+  auto loader = redis::bloom_loader::begin(file->head, {}, memory);
+  if (!loader) return fail(loader.error());
   for (std::size_t i = 0; i < file->head.sub_filters; ++i) {
-    auto bits = aligned_buffer::make(file->sub_filters[i].size_bytes, "the filter", memory);
+    auto bits = redis::block::make(file->sub_filters[i].size_bytes, memory);
     if (!bits) return fail(bits.error());
     if (!file->bits[i].unpack(bits->bytes())) return bad_string();
-    sub_filters.push({file->sub_filters[i], std::move(*bits)});
+    // Records were checked when they were read, by the rules of their encoding.
+    if (auto added = loader->add(file->sub_filters[i], std::move(*bits), false); !added) return fail(added.error());
   }
-  return old_chain::own(file->head, std::move(sub_filters), memory);
+  auto chain = loader->finish();
+  if (!chain) return fail(chain.error());
+  return bloom_model::own(std::move(*chain));
 }
 
 inline result<any_filter> own_cuckoo(result<cuckoo_file> file, const memory_hooks* memory) noexcept {
   if (!file) return fail(file.error());
-  aligned_list<aligned_buffer> sub_filters;
-  if (auto room = sub_filters.reserve(file->head.sub_filters, "the filter", memory); !room) return fail(room.error());
-  for (const stored_string& each : file->sub_filters) {
-    auto bytes = aligned_buffer::make(each.size, "the filter", memory);
-    if (!bytes) return fail(bytes.error());
-    if (!each.unpack(bytes->bytes())) return bad_string();
-    sub_filters.push(std::move(*bytes));
+  auto loader = redis::cuckoo_loader::begin(file->head, cuckoo_limits, memory);
+  if (!loader) return fail(loader.error());
+  for (std::size_t i = 0; i < file->sub_filters.size(); ++i) {
+    auto slots = redis::block::make(file->sub_filters[i].size, memory);
+    if (!slots) return fail(slots.error());
+    if (!file->sub_filters[i].unpack(slots->bytes())) return bad_string();
+    if (auto added = loader->add(file->head.buckets_of(i), std::move(*slots)); !added) return fail(added.error());
   }
-  // Counted: chunks that were taken while keys came in hold others than their header states, and a number that is too
-  // small would have every removal walk through the sub-filters.
-  file->head.keys = 0;
-  for (const aligned_buffer& each : sub_filters) {
-    file->head.keys += static_cast<std::uint64_t>(
-        std::count_if(each.bytes().begin(), each.bytes().end(), [](std::byte slot) { return slot != std::byte{0}; }));
-  }
-  return cuckoo_chain::own(file->head, std::move(sub_filters), memory);
+  auto chain = loader->finish();
+  if (!chain) return fail(chain.error());
+  return cuckoo_model::own(std::move(*chain));
 }
 
 inline result<any_filter> open_dump(std::span<const std::byte> bytes, std::uint64_t id,
@@ -389,7 +356,8 @@ inline result<any_filter> open(source_bytes source, const format_options& /*opti
   if (const std::uint64_t id = module_of(bytes)) return open_dump(bytes, id, source.memory());
   auto chain = read_chain(bytes, source.memory());
   // What is no chain may be a cuckoo filter; what is neither is reported as what it is more likely.
-  const bool cuckoo_like = bytes.size() >= cuckoo_head_bytes && check_cuckoo(read_cuckoo_head(bytes)).has_value();
+  const bool cuckoo_like =
+      bytes.size() >= cuckoo_head_bytes && redis::check_cuckoo(cuckoo_head::read(bytes)).has_value();
   if (chain || !cuckoo_like) return own_chain(std::move(chain), source.memory());
   return own_cuckoo(read_cuckoo(bytes, source.memory()), source.memory());
 }

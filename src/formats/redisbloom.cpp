@@ -17,16 +17,16 @@ constexpr kind_info bloom_info{.id = scalable::info.id,
                                .name = scalable::info.name,
                                .summary = scalable::info.summary,
                                .lines = scalable::info.lines};
-constexpr kind_info cuckoo_info{.id = cuckoo_chain::chain_info.id,
-                                .name = cuckoo_chain::chain_info.name,
-                                .summary = cuckoo_chain::chain_info.summary,
-                                .lines = cuckoo_chain::chain_info.lines};
+constexpr kind_info cuckoo_info{.id = cuckoo_model::chain_info.id,
+                                .name = cuckoo_model::chain_info.name,
+                                .summary = cuckoo_model::chain_info.summary,
+                                .lines = cuckoo_model::chain_info.lines};
 constexpr std::array chain_options = {*find_option(scalable::options(), "mode"),
                                       *find_option(scalable::options(), "growth")};
 constexpr kind_entry bloom_kind{
     .info = &bloom_info, .capabilities = capabilities_of<scalable>(), .options = chain_options};
 constexpr kind_entry cuckoo_kind{
-    .info = &cuckoo_info, .capabilities = cuckoo_chain::entry.capabilities, .options = chain_options};
+    .info = &cuckoo_info, .capabilities = cuckoo_model::entry.capabilities, .options = chain_options};
 
 const kind_entry* kind_of(const format_options& options) noexcept {
   if (options.kind.empty() || options.kind == bloom_info.name) return &bloom_kind;
@@ -66,7 +66,7 @@ result<std::uint64_t> number_of(std::string_view word, std::uint64_t usual, std:
   return fail(errc::bad_option, text.view(), {1, most});
 }
 
-result<cuckoo_record> asked_cuckoo(const filter_params& params, const format_options& options) noexcept {
+result<cuckoo_head> asked_cuckoo(const filter_params& params, const format_options& options) noexcept {
   if (params.bits || params.hashes || params.bits_per_key || params.memory_bytes) {
     return fail(errc::unsupported, "a cuckoo filter of RedisBloom is sized by its number of keys alone");
   }
@@ -83,7 +83,7 @@ result<cuckoo_record> asked_cuckoo(const filter_params& params, const format_opt
   }
   if (!grows) return fail(grows.error());
   const std::uint64_t keys = std::max(*params.keys, 2 * *slots);  // the least that CF.RESERVE takes
-  cuckoo_record asked{.buckets = std::bit_ceil(keys / *slots), .slots = *slots, .moves = *moves};
+  cuckoo_head asked{.buckets = std::bit_ceil(keys / *slots), .slots = *slots, .moves = *moves};
   asked.growth = *grows ? std::bit_ceil(*factor) : 0;
   if (asked.bytes_of(0) == 0) {
     return fail(errc::unsupported, "RedisBloom's cuckoo filters have up to 4 GiB: ask for fewer keys");
@@ -147,12 +147,13 @@ result<any_filter> make(const filter_params& params, const format_options& optio
   if (is_cuckoo(options)) {
     const auto asked = asked_cuckoo(params, options);
     if (!asked) return fail(asked.error());
-    aligned_list<aligned_buffer> sub_filters;
-    if (auto room = sub_filters.reserve(1, "the filter", params.memory); !room) return fail(room.error());
-    auto first = aligned_buffer::make(asked->bytes_of(0), "the filter", params.memory);
-    if (!first) return fail(first.error());
-    sub_filters.push(std::move(*first));
-    return cuckoo_chain::own(*asked, std::move(sub_filters), params.memory);
+    auto made = cuckoo_chain::make({.capacity = asked->buckets * asked->slots,
+                                    .slots = static_cast<std::uint32_t>(asked->slots),
+                                    .moves = static_cast<std::uint32_t>(asked->moves),
+                                    .growth = static_cast<std::uint32_t>(asked->growth)},
+                                   cuckoo_limits, params.memory);
+    if (!made) return fail(made.error());
+    return cuckoo_model::own(std::move(*made));
   }
   const auto asked = asked_bloom(params);
   if (!asked) return fail(asked.error());
@@ -178,42 +179,43 @@ const K* kind_in(const any_filter& filter) noexcept {
 class chain_view {
  public:
   explicit chain_view(const any_filter& filter) noexcept
-      : kind_(kind_in<scalable>(filter)), old_(old_chain::in(filter)) {
+      : kind_(kind_in<scalable>(filter)), old_(bloom_model::in(filter)) {
     if (old_ != nullptr) {
       head_ = old_->head();
     } else if (kind_ != nullptr) {
       const bool scales_up = kind_->mode() == chain_mode::scaling;
       const bool wide_hash = filter.hash().id == paired_murmur64a::info.id;
-      head_ = {.keys = kind_->keys().keys,
-               .sub_filters = kind_->sub_filters(),
-               .options = no_rounding | (wide_hash ? hashes_64 : 0U) | (scales_up ? 0U : no_scaling),
-               .growth = kind_->growth()};
+      head_ = {
+          .keys = kind_->keys().keys,
+          .sub_filters = kind_->sub_filters(),
+          .options = redis::no_rounding | (wide_hash ? redis::hashes_64 : 0U) | (scales_up ? 0U : redis::no_scaling),
+          .growth = kind_->growth()};
     }
   }
-  [[nodiscard]] const chain_record& head() const noexcept { return head_; }
-  [[nodiscard]] sub_filter_record sub_filter(std::size_t i) const noexcept {
-    if (old_ != nullptr) return old_->sub_filters()[i].record;
-    sub_filter_record sub_filter{.size_bytes = kind_->sub_filter_bytes(i).size(),
-                                 .keys = kind_->sub_filter_keys(i),
-                                 .rate = kind_->sub_filter_fpr(i)};
+  [[nodiscard]] const bloom_head& head() const noexcept { return head_; }
+  [[nodiscard]] bloom_record sub_filter(std::size_t i) const noexcept {
+    if (old_ != nullptr) return old_->record(i);
+    bloom_record sub_filter{.size_bytes = kind_->sub_filter_bytes(i).size(),
+                            .keys = kind_->sub_filter_keys(i),
+                            .error_rate = kind_->sub_filter_fpr(i)};
     sub_filter.bits = sub_filter.size_bytes * 8;
-    sub_filter.bits_per_key = bits_per_key_at(sub_filter.rate);
+    sub_filter.bits_per_key = bloom_record::bits_per_key_for(sub_filter.error_rate);
     sub_filter.hashes = kind_->sub_filter_hashes(i);
     sub_filter.capacity = kind_->sub_filter_capacity(i);
     return sub_filter;
   }
   [[nodiscard]] std::span<const std::byte> bits(std::size_t i) const noexcept {
-    return old_ != nullptr ? old_->sub_filters()[i].bits.bytes() : kind_->sub_filter_bytes(i);
+    return old_ != nullptr ? old_->bits(i) : kind_->sub_filter_bytes(i);
   }
 
  private:
   const scalable* kind_;
-  const old_chain* old_;
-  chain_record head_{};
+  const bloom_chain* old_;
+  bloom_head head_{};
 };
 
 bool holds(const any_filter& filter) noexcept {
-  if (old_chain::in(filter) != nullptr || cuckoo_chain::in(filter) != nullptr) return true;
+  if (bloom_model::in(filter) != nullptr || cuckoo_model::in(filter) != nullptr) return true;
   const hash_spec& by = filter.hash();
   if (const auto* chain = kind_in<scalable>(filter)) {
     return chain->layout() == chain_layout::redis &&
@@ -227,22 +229,11 @@ bool holds(const any_filter& filter) noexcept {
 result<void> write_chain(const chain_view& chain, const byte_sink& sink) noexcept {
   std::array<std::byte, sub_filter_bytes> bytes{};
   byte_writer first(bytes);
-  first.write(chain.head().keys);
-  first.write(static_cast<std::uint32_t>(chain.head().sub_filters));
-  first.write(static_cast<std::uint32_t>(chain.head().options));
-  first.write(static_cast<std::uint32_t>(chain.head().growth));
+  chain.head().write(first);
   if (auto done = sink(std::span(bytes).first(head_bytes)); !done) return done;
   for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
-    const sub_filter_record sub_filter = chain.sub_filter(i);
     byte_writer to(bytes);
-    to.write(sub_filter.size_bytes);
-    to.write(sub_filter.bits);
-    to.write(sub_filter.keys);
-    to.write_double(sub_filter.rate);
-    to.write_double(sub_filter.bits_per_key);
-    to.write(static_cast<std::uint32_t>(sub_filter.hashes));
-    to.write(sub_filter.capacity);
-    to.write(static_cast<std::uint8_t>(sub_filter.log2_bits));
+    chain.sub_filter(i).write(to);
     if (auto done = sink(bytes); !done) return done;
   }
   for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
@@ -255,9 +246,9 @@ result<void> write_chain(const chain_view& chain, const byte_sink& sink) noexcep
 // bits that follow from the capacity, and neither options nor a growth; nothing else holds such sub-filters.
 result<std::uint64_t> encoding_of(const chain_view& chain) noexcept {
   bool filled = true;
-  bool oldest = chain.head().options == 0 && chain.head().growth == chain_record{}.growth;
+  bool oldest = chain.head().options == 0 && chain.head().growth == bloom_head{}.growth;
   for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
-    const sub_filter_record sub_filter = chain.sub_filter(i);
+    const bloom_record sub_filter = chain.sub_filter(i);
     filled &= sub_filter.bits == sub_filter.size_bytes * 8;
     oldest &= sub_filter.log2_bits == 0 && sub_filter.bits == bits_in_oldest(sub_filter);
   }
@@ -276,9 +267,9 @@ result<void> dump_chain(const chain_view& chain, std::uint64_t encoding, const b
     to.number(chain.head().growth);
   }
   for (std::size_t i = 0; i < chain.head().sub_filters; ++i) {
-    const sub_filter_record sub_filter = chain.sub_filter(i);
+    const bloom_record sub_filter = chain.sub_filter(i);
     to.number(sub_filter.capacity);
-    to.real(sub_filter.rate);
+    to.real(sub_filter.error_rate);
     to.number(sub_filter.hashes);
     to.real(sub_filter.bits_per_key);
     if (encoding != 0) {
@@ -294,26 +285,20 @@ result<void> dump_chain(const chain_view& chain, std::uint64_t encoding, const b
 // Calls f with the head of a cuckoo filter and the bytes of its sub-filters.
 template <class F>
 result<void> with_cuckoo(const any_filter& filter, F&& f) noexcept {
-  if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
-    return f(chain->head(), [&](std::size_t i) { return chain->sub_filters()[i].bytes(); });
+  if (const cuckoo_chain* chain = cuckoo_model::in(filter)) {
+    return f(chain->head(), [&](std::size_t i) { return chain->slots(i); });
   }
   const cuckoo& table = *kind_in<cuckoo>(filter);
-  const cuckoo_record head{
+  const cuckoo_head head{
       .keys = table.used_slots(), .buckets = table.geometry().buckets, .slots = table.geometry().slots};
   return f(head, [&](std::size_t /*i*/) { return table.payload().first(head.bytes_of(0)); });
 }
 
 template <class Links>
-result<void> write_cuckoo(const cuckoo_record& head, const Links& sub_filters, const byte_sink& sink) noexcept {
+result<void> write_cuckoo(const cuckoo_head& head, const Links& sub_filters, const byte_sink& sink) noexcept {
   std::array<std::byte, cuckoo_head_bytes> first{};
   byte_writer to(first);
-  to.write(head.keys);
-  to.write(head.buckets);
-  to.write(head.removed);
-  to.write(head.sub_filters);
-  to.write(static_cast<std::uint16_t>(head.slots));
-  to.write(static_cast<std::uint16_t>(head.moves));
-  to.write(static_cast<std::uint16_t>(head.growth));
+  head.write(to);
   if (auto done = sink(first); !done) return done;
   for (std::size_t i = 0; i < head.sub_filters; ++i) {
     if (auto done = sink(sub_filters(i)); !done) return done;
@@ -322,7 +307,7 @@ result<void> write_cuckoo(const cuckoo_record& head, const Links& sub_filters, c
 }
 
 template <class Links>
-result<void> dump_cuckoo(const cuckoo_record& head, const Links& sub_filters, const byte_sink& sink) noexcept {
+result<void> dump_cuckoo(const cuckoo_head& head, const Links& sub_filters, const byte_sink& sink) noexcept {
   rdb::writer to(sink, cuckoo_module | newest_encoding);
   for (const std::uint64_t field :
        {head.sub_filters, head.buckets, head.keys, head.removed, head.slots, head.moves, head.growth}) {
@@ -340,8 +325,8 @@ result<void> save(const any_filter& filter, const byte_sink& sink, const format_
   if (!dump && !options.form.empty() && options.form != "scandump") {
     return fail(errc::unsupported, "format redisbloom has the forms scandump and dump");
   }
-  if (cuckoo_chain::in(filter) != nullptr || kind_in<cuckoo>(filter) != nullptr) {
-    return with_cuckoo(filter, [&](const cuckoo_record& head, const auto& sub_filters) {
+  if (cuckoo_model::in(filter) != nullptr || kind_in<cuckoo>(filter) != nullptr) {
+    return with_cuckoo(filter, [&](const cuckoo_head& head, const auto& sub_filters) {
       if (head.bytes_of(0) == 0)
         return result<void>(fail(errc::unsupported, "RedisBloom's sub-filters have up to 4 GiB"));
       return dump ? dump_cuckoo(head, sub_filters, sink) : write_cuckoo(head, sub_filters, sink);
@@ -359,8 +344,8 @@ result<void> save(const any_filter& filter, const byte_sink& sink, const format_
 }
 
 result<any_filter> as_native(const any_filter& filter) noexcept {
-  if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
-    auto kind = chain->as_kind();
+  if (const cuckoo_chain* chain = cuckoo_model::in(filter)) {
+    auto kind = as_kind(*chain);
     if (!kind) return fail(kind.error());
     return any_filter::own(std::move(*kind), filter.hash());
   }

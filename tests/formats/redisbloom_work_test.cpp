@@ -4,14 +4,15 @@
 #include <filesystem>
 #include <map>
 
-#include "src/formats/redis_cuckoo.hpp"
+#include "src/formats/redis_cuckoo_model.hpp"
 #include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
 
 using namespace test;
-using formats::redisbloom::cuckoo_chain;
+using formats::redisbloom::cuckoo_model;
+using redis::cuckoo_chain;
 
 constexpr std::uint64_t mebibyte = std::uint64_t{1} << 20U;
 
@@ -95,10 +96,10 @@ TEST(RedisBloomWork, TidyingReadsABoundedNumberOfSlots) {
   while (mix64(digest) % 255 != 0) ++digest;  // fingerprint 1
   digest = mix64(digest);
   EXPECT_EQ(opened->filter.erase(as_prehashed({&digest, 1})).value_or(0), 1U);
-  const cuckoo_chain* chain = cuckoo_chain::in(opened->filter);
+  const cuckoo_chain* chain = cuckoo_model::in(opened->filter);
   ASSERT_NE(chain, nullptr);
-  EXPECT_LE(chain->tidy_steps(), chain->most_tidy_steps() + slots * sub_filters);
-  EXPECT_LE(chain->most_tidy_steps(), 20 * mebibyte + 256 * file.size());
+  EXPECT_LE(chain->compact_steps(), chain->max_compact_steps() + slots * sub_filters);
+  EXPECT_LE(chain->max_compact_steps(), 20 * mebibyte + 256 * file.size());
   // No key is lost where it stops.
   std::vector<std::uint64_t> counts(1);
   ASSERT_TRUE(opened->filter.count(as_prehashed({&digest, 1}), counts));
@@ -152,12 +153,12 @@ void expect_bounded_work(const std::string& file) {
   static_cast<void>(filter.add(views_of(keys)));
   static_cast<void>(query(filter, keys));
   std::uint64_t most = cuckoo_chain::max_step_bytes;
-  if (const cuckoo_chain* chain = cuckoo_chain::in(filter)) {
+  if (const cuckoo_chain* chain = cuckoo_model::in(filter)) {
     std::vector<std::uint64_t> digests(keys.size());
     hasher::make(filter.hash())->digests(views_of(keys), digests);
     static_cast<void>(filter.erase(as_prehashed(digests)));
-    EXPECT_LE(chain->sub_filters().size(), std::max<std::size_t>(32, file.size()));
-    EXPECT_LE(chain->tidy_steps(), chain->most_tidy_steps() + mebibyte);
+    EXPECT_LE(chain->sub_filters(), std::max<std::size_t>(32, file.size()));
+    EXPECT_LE(chain->compact_steps(), chain->max_compact_steps() + mebibyte);
     EXPECT_LE(chain->head().moves * chain->head().slots, 65535U * 255U);
     most += file.size() * 17;
   } else {
