@@ -1,4 +1,4 @@
-// bloomery.hpp: everything: all kinds, all hashes, the native file, and any_filter.
+// bloomery.hpp: everything: all kinds, all hashes, the native file, any_filter, and the engines of other products.
 //
 // Header-only: needs xxhash.h and tl/expected.hpp, links nothing. Kind `bitmap` and compressed files need the compiled
 // modules: link bloomery::all and call enable_all() once.
@@ -12,6 +12,8 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
+#include <bloomery/compat/redis/bloom_chain.hpp>
+#include <bloomery/compat/redis/cuckoo_chain.hpp>
 #include <bloomery/filter.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>

@@ -198,6 +198,22 @@ TEST(RedisHostile, TheKeysOfACuckooHeaderAreNotBelieved) {
   EXPECT_EQ((*chain)->keys(), 128U);
 }
 
+// As many sub-filters as there may be, of eight slots: what a walk over them costs is linear in their number.
+TEST(RedisHostile, CompactingThousandsOfSubFiltersReadsABoundedNumberOfSlots) {
+  const cuckoo_head head{.buckets = 1, .removed = std::uint64_t{1} << 40U, .sub_filters = 65535, .slots = 8};
+  auto chain = cuckoo_chain::from_header(bytes_in(cuckoo_text(head)));
+  ASSERT_TRUE(chain);
+  const std::string keys(1000, '\1');
+  for (std::int64_t i = 0; i < 125; ++i) {
+    EXPECT_EQ((*chain)->load_chunk(i * 8 + 9, bytes_in(keys.substr(0, 8))), chunk_outcome::loaded);
+  }
+  EXPECT_EQ((*chain)->keys(), 1000U);
+  (*chain)->compact();
+  EXPECT_EQ((*chain)->keys(), 1000U);
+  EXPECT_EQ((*chain)->sub_filters(), 125U);
+  EXPECT_LE((*chain)->compact_steps(), 65535U * 8 + 1000U * 125 * 16);
+}
+
 TEST(RedisHostile, ACuckooFilterGrowsByBoundedSteps) {
   auto chain = cuckoo_chain::make({.capacity = 64, .growth = 32768});
   ASSERT_TRUE(chain);

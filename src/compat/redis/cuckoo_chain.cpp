@@ -356,9 +356,8 @@ BLOOMERY_BODY std::uint64_t cuckoo_chain::max_compact_steps() const noexcept {
 
 // What is in a sub-filter to free slots of the older ones, the oldest first. A bucket of a sub-filter names the two
 // buckets of its keys in a smaller one, too: numbers of buckets are powers of two.
-BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index) noexcept {
+BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index, std::uint64_t max_steps) noexcept {
   const editor_type from = editor(index);
-  const std::uint64_t most = max_compact_steps();
   bool emptied = true;
   compact_steps_ += size_of(index);
   for (std::uint64_t bucket = 0; bucket < from.buckets; ++bucket) {
@@ -368,7 +367,7 @@ BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index) noexcept {
       bool moved = false;
       for (std::size_t older = 0; older < index && !moved; ++older) {
         compact_steps_ += std::uint64_t{2} * from.slots;
-        if (compact_steps_ > most) return false;
+        if (compact_steps_ > max_steps) return false;
         const editor_type to = editor(older);
         const auto fingerprint = std::to_integer<std::uint64_t>(slot);
         const std::uint64_t first = bucket & (to.buckets - 1);
@@ -383,10 +382,11 @@ BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index) noexcept {
 
 // From the newest sub-filter on: all of them, or as long as they become empty. Only the last one can be dropped.
 BLOOMERY_BODY void cuckoo_chain::compact_sub_filters(bool all) noexcept {
+  const std::uint64_t max_steps = max_compact_steps();  // once: it adds up all sub-filters
   compact_steps_ = 0;
   for (std::size_t i = count_; i-- > 1;) {
-    const bool emptied = empty_into_older(i);
-    if (!emptied && (!all || compact_steps_ > max_compact_steps())) break;
+    const bool emptied = empty_into_older(i, max_steps);
+    if (!emptied && (!all || compact_steps_ > max_steps)) break;
     if (emptied && i == count_ - 1) drop_newest();
   }
   removed_ = 0;

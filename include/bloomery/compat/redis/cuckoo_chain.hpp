@@ -177,7 +177,7 @@ class BLOOMERY_API cuckoo_chain {
   [[nodiscard]] next_sub_filter next() const noexcept;
   insert_outcome grow() noexcept;
   [[nodiscard]] std::uint64_t query(std::span<const std::uint64_t> digests) const noexcept;
-  bool empty_into_older(std::size_t index) noexcept;
+  bool empty_into_older(std::size_t index, std::uint64_t max_steps) noexcept;
   void compact_sub_filters(bool all) noexcept;
   [[nodiscard]] bool equals(const cuckoo_chain& other) const noexcept;
   template <class Key, class Digest>
