@@ -25,15 +25,16 @@ constexpr std::size_t batch = 4096;
 constexpr std::size_t shown_blocks = 100;
 
 // 16 of each, so that four bits choose.
-using words = std::array<std::string_view, 16>;
-constexpr words adjectives = {"bright", "quiet", "northern", "little", "open",  "early",  "silver", "public",
-                              "green",  "daily", "old",      "free",   "rapid", "common", "blue",   "grand"};
-constexpr words nouns = {"river", "market", "garden", "bridge", "harbour", "letter",  "mountain", "window",
-                         "forge", "signal", "island", "museum", "kitchen", "orchard", "station",  "library"};
-constexpr words endings = {".com", ".com", ".com", ".org", ".net", ".de",  ".co.uk", ".io",
-                           ".com", ".org", ".fr",  ".jp",  ".cn",  ".com", ".edu",   ".info"};
-constexpr words sections = {"news", "articles", "shop/items", "blog", "wiki",  "forum/threads", "photos",  "products",
-                            "docs", "events",   "people",     "tags", "video", "reviews",       "recipes", "archive"};
+using word_list = std::array<std::string_view, 16>;
+constexpr word_list adjectives = {"bright", "quiet", "northern", "little", "open",  "early",  "silver", "public",
+                                  "green",  "daily", "old",      "free",   "rapid", "common", "blue",   "grand"};
+constexpr word_list nouns = {"river", "market", "garden", "bridge", "harbour", "letter",  "mountain", "window",
+                             "forge", "signal", "island", "museum", "kitchen", "orchard", "station",  "library"};
+constexpr word_list endings = {".com", ".com", ".com", ".org", ".net", ".de",  ".co.uk", ".io",
+                               ".com", ".org", ".fr",  ".jp",  ".cn",  ".com", ".edu",   ".info"};
+constexpr word_list sections = {"news",   "articles", "shop/items", "blog",   "wiki",   "forum/threads",
+                                "photos", "products", "docs",       "events", "people", "tags",
+                                "video",  "reviews",  "recipes",    "archive"};
 
 using clock = std::chrono::steady_clock;
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
@@ -70,7 +71,7 @@ class chooser {
     bits_ >>= count;
     return taken;
   }
-  std::string_view word(const words& from) { return from[take(4)]; }
+  std::string_view word(const word_list& from) { return from[take(4)]; }
 
  private:
   std::uint64_t bits_;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -42,11 +43,13 @@ void answer(const opened_filter& opened, const selection& what, char terminator,
   chunk.mask.resize(mask_words(chunk.size()));
   const auto queried = look_up(opened.filter, chunk);
   if (!queried) return chunk.fail(fail_file(opened.name, queried.error()).value());
+  if (const std::size_t rest = chunk.size() % 64; rest != 0) chunk.mask.back() &= ~(~std::uint64_t{0} << rest);
+  for (const std::uint64_t word : chunk.mask) chunk.tally += static_cast<std::uint64_t>(std::popcount(word));
+  if (!what.lines) return;
   const auto records = chunk.records();
   for (std::size_t i = 0; i < records.size(); ++i) {
     const bool present = bit_of(chunk.mask, i);
-    chunk.tally += present ? 1 : 0;
-    if (!what.lines || (!what.mark && present == what.invert)) continue;
+    if (!what.mark && present == what.invert) continue;
     if (what.mark) chunk.text.append(present ? "1\t" : "0\t");
     chunk.text.append(records.text(i)).push_back(terminator);
   }
