@@ -190,11 +190,10 @@ class collector {
   }
 
   void warn_of_set() const {
-    warn(opts_,
-         fmt::format("kind {} has no room for all copies of these keys: each key is stored once, in mode {}, and "
-                     "none can be removed; give --mode {} to accept that, or --kind {}",
-                     request_.kind().name, request_.mode(), request_.mode(),
-                     kinds_that(&kind_capabilities::saturates)));
+    warn(opts_, fmt::format(
+                    "kind {} has no room for all copies of these keys: each key is stored once, in mode {}, and "
+                    "none can be removed; give --mode {} to accept that, or --kind {}",
+                    request_.kind().name, request_.mode(), request_.mode(), kinds_that(&kind_capabilities::saturates)));
   }
 
   [[nodiscard]] std::string sized_text(std::uint64_t wanted) const {

@@ -173,8 +173,7 @@ TEST_F(AnyShards, TwoListsAreCutAlikeAndGiveTheFilesOfSharded) {
   using keys = std::span<const prehashed>;
   for (const unsigned shards : {1U, 7U, 30U}) {
     const std::string typed_name = "t" + std::to_string(shards);
-    ASSERT_TRUE(
-        must(sharded<cascade>::build(keys(in_keys), keys(out_keys), {}, shards)).save(path(typed_name)));
+    ASSERT_TRUE(must(sharded<cascade>::build(keys(in_keys), keys(out_keys), {}, shards)).save(path(typed_name)));
     for (const unsigned threads : {1U, 5U}) {
       auto included = in;
       auto excluded = out;
