@@ -33,6 +33,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "src/formats/foreign_model.hpp"
+
 namespace bloomery::inline BLOOMERY_ABI::formats {
 
 // `number` is the rule's own, never that of another.
@@ -80,7 +82,7 @@ struct bloom_shape {
 inline constexpr std::uint64_t max_hashes = 4096;
 
 template <class Rule>
-class foreign_bloom final : public bloomery::detail::filter_model {
+class foreign_bloom final : public foreign_model {
  public:
   using digest = typename Rule::digest;
   using carried = typename Rule::carried;
@@ -180,26 +182,11 @@ class foreign_bloom final : public bloomery::detail::filter_model {
     return shape_.bits == with.shape_.bits && shape_.hashes == with.shape_.hashes && carried_ == with.carried_ &&
            std::equal(bits().begin(), bits().end(), with.bits().begin(), with.bits().end());
   }
-  [[nodiscard]] const void* kind_object() const noexcept override { return this; }
-  [[nodiscard]] result<void> save(const char* /*path*/, const hash_spec& /*hash*/,
-                                  const save_options& /*options*/) const noexcept override {
-    return not_native();
-  }
-  [[nodiscard]] result<void> save_to(const byte_sink& /*sink*/, const hash_spec& /*hash*/,
-                                     const save_options& /*options*/) const noexcept override {
-    return not_native();
-  }
-
-  [[nodiscard]] failure cannot(std::string_view what) const noexcept override {
-    error_text text;
-    text.append("this is a Bloom filter of another product, which cannot ");
-    text.append(what);
-    return fail(errc::unsupported, text.view());
-  }
 
  private:
   foreign_bloom(source_bytes source, std::uint64_t offset, const bloom_shape& shape, carried with) noexcept
-      : source_(std::move(source)),
+      : foreign_model(wording),
+        source_(std::move(source)),
         offset_(offset),
         shape_(shape),
         bits_(shape.bits == 0 ? 1 : shape.bits),
@@ -213,9 +200,9 @@ class foreign_bloom final : public bloomery::detail::filter_model {
   }
 
   static failure read_only() noexcept { return fail(errc::read_only, "a mapped filter"); }
-  static failure not_native() noexcept {
-    return fail(errc::unsupported, "its bits are another product's and are none of a native filter: keep its format");
-  }
+  static constexpr words wording{
+      .subject = "this is a Bloom filter of another product, which",
+      .not_native = "its bits are another product's and are none of a native filter: keep its format"};
   [[nodiscard]] result<void> check_geometry(const foreign_bloom& other) const noexcept {
     if (is_mapped()) return read_only();
     if (shape_.bits != other.shape_.bits || shape_.size_bytes != other.shape_.size_bytes) {

@@ -183,7 +183,7 @@ void explain_filter(explanation& out, std::span<const std::byte> filter, std::ui
   out.end();
 }
 
-class table_filter final : public bloomery::detail::filter_model {
+class table_filter final : public foreign_model {
  public:
   static constexpr kind_info table_info{.id = first_foreign_id + 70,
                                         .name = "bloom",
@@ -232,32 +232,19 @@ class table_filter final : public bloomery::detail::filter_model {
     return data_bytes_ == with.data_bytes_ &&
            std::equal(block_.bytes.begin(), block_.bytes.end(), with.block_.bytes.begin(), with.block_.bytes.end());
   }
-  [[nodiscard]] const void* kind_object() const noexcept override { return this; }
-  [[nodiscard]] result<void> save(const char* /*path*/, const hash_spec& /*hash*/,
-                                  const save_options& /*options*/) const noexcept override {
-    return read_only();
-  }
-  [[nodiscard]] result<void> save_to(const byte_sink& /*sink*/, const hash_spec& /*hash*/,
-                                     const save_options& /*options*/) const noexcept override {
-    return read_only();
-  }
-  [[nodiscard]] failure cannot(std::string_view what) const noexcept override {
-    error_text text;
-    text.append("the filters of a table cannot ");
-    text.append(what);
-    return fail(errc::unsupported, text.view());
-  }
 
  private:
   table_filter(source_bytes source, std::uint64_t offset, std::uint64_t size_bytes, std::uint64_t data_bytes) noexcept
-      : source_(std::move(source)),
+      : foreign_model(wording),
+        source_(std::move(source)),
         data_bytes_(data_bytes),
         block_(
             block::read(source_.bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size_bytes)),
                         data_bytes)) {}
-  static failure read_only() noexcept {
-    return fail(errc::unsupported, "the filters of a table are LevelDB's, which writes them with their table");
-  }
+  static constexpr words wording{
+      .subject = "the filters of a table",
+      .not_native = "the filters of a table are LevelDB's, which writes them with their table"};
+  static failure read_only() noexcept { return fail(errc::unsupported, wording.not_native); }
   [[nodiscard]] bool any_matches(std::uint64_t digest) const noexcept {
     if (block_.all_match) return true;
     for (std::uint64_t i = 0; i < block_.count; ++i) {

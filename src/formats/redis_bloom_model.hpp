@@ -16,6 +16,7 @@
 #include <cmath>
 #include <memory>
 
+#include "src/formats/foreign_model.hpp"
 #include "src/formats/rdb.hpp"
 #include "src/formats/sizes.hpp"
 
@@ -38,7 +39,7 @@ inline std::uint64_t bits_in_oldest(const bloom_record& record) noexcept {
   return bits >= 1 && bits < static_cast<double>(max_filter_bits) ? static_cast<std::uint64_t>(bits) : 0;
 }
 
-class bloom_model final : public bloomery::detail::filter_model {
+class bloom_model final : public foreign_model {
  public:
   static constexpr kind_info chain_info{.id = first_foreign_id + 64,
                                         .name = "scalable",
@@ -48,7 +49,7 @@ class bloom_model final : public bloomery::detail::filter_model {
   static constexpr kind_entry entry{.info = &chain_info,
                                     .capabilities = {.inserts = true, .bounded = true, .takes_digest128 = true}};
 
-  explicit bloom_model(owned<bloom_chain> chain) noexcept : chain_(std::move(chain)) {}
+  explicit bloom_model(owned<bloom_chain> chain) noexcept : foreign_model(wording), chain_(std::move(chain)) {}
   static result<any_filter> own(owned<bloom_chain> chain) noexcept {
     const hash_spec hash = hash_of(chain->head());
     auto self = wrap(std::move(chain));
@@ -102,21 +103,6 @@ class bloom_model final : public bloomery::detail::filter_model {
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override {
     return *chain_ == *static_cast<const bloom_model&>(other).chain_;
   }
-  [[nodiscard]] const void* kind_object() const noexcept override { return this; }
-  [[nodiscard]] result<void> save(const char* /*path*/, const hash_spec& /*hash*/,
-                                  const save_options& /*options*/) const noexcept override {
-    return not_native();
-  }
-  [[nodiscard]] result<void> save_to(const byte_sink& /*sink*/, const hash_spec& /*hash*/,
-                                     const save_options& /*options*/) const noexcept override {
-    return not_native();
-  }
-  [[nodiscard]] failure cannot(std::string_view what) const noexcept override {
-    error_text text;
-    text.append("this is a chain of an old RedisBloom, which cannot ");
-    text.append(what);
-    return fail(errc::unsupported, text.view());
-  }
 
  private:
   static result<std::unique_ptr<filter_model>> wrap(owned<bloom_chain> chain) noexcept {
@@ -124,9 +110,9 @@ class bloom_model final : public bloomery::detail::filter_model {
     if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(bloom_model)});
     return self;
   }
-  static failure not_native() noexcept {
-    return fail(errc::unsupported, "its sub-filters are those of an old RedisBloom, which no native file holds");
-  }
+  static constexpr words wording{
+      .subject = "this is a chain of an old RedisBloom, which",
+      .not_native = "its sub-filters are those of an old RedisBloom, which no native file holds"};
   // A chain that scales began with half of its FPR.
   [[nodiscard]] double promised() const noexcept {
     return std::min(1.0, chain_->record(0).error_rate * (chain_->scales() ? 2.0 : 1.0));

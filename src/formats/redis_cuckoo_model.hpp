@@ -14,7 +14,7 @@ using redis::cuckoo_head;
 // The product refuses to add to a filter that has so many sub-filters, unless it is set up otherwise.
 inline constexpr redis::engine_limits cuckoo_limits{.max_sub_filters = 32};
 
-class cuckoo_model final : public bloomery::detail::filter_model {
+class cuckoo_model final : public foreign_model {
  public:
   static constexpr kind_info chain_info{.id = first_foreign_id + 65,
                                         .name = "cuckoo",
@@ -24,7 +24,7 @@ class cuckoo_model final : public bloomery::detail::filter_model {
   static constexpr kind_entry entry{.info = &chain_info,
                                     .capabilities = {.inserts = true, .erases = true, .counts = true, .bounded = true}};
 
-  explicit cuckoo_model(owned<cuckoo_chain> chain) noexcept : chain_(std::move(chain)) {}
+  explicit cuckoo_model(owned<cuckoo_chain> chain) noexcept : foreign_model(wording), chain_(std::move(chain)) {}
   static result<any_filter> own(owned<cuckoo_chain> chain) noexcept {
     auto self = wrap(std::move(chain));
     if (!self) return fail(self.error());
@@ -88,21 +88,6 @@ class cuckoo_model final : public bloomery::detail::filter_model {
   [[nodiscard]] bool equals(const filter_model& other) const noexcept override {
     return *chain_ == *static_cast<const cuckoo_model&>(other).chain_;
   }
-  [[nodiscard]] const void* kind_object() const noexcept override { return this; }
-  [[nodiscard]] result<void> save(const char* /*path*/, const hash_spec& /*hash*/,
-                                  const save_options& /*options*/) const noexcept override {
-    return not_native();
-  }
-  [[nodiscard]] result<void> save_to(const byte_sink& /*sink*/, const hash_spec& /*hash*/,
-                                     const save_options& /*options*/) const noexcept override {
-    return not_native();
-  }
-  [[nodiscard]] failure cannot(std::string_view what) const noexcept override {
-    error_text text;
-    text.append("this is a cuckoo filter of RedisBloom, which cannot ");
-    text.append(what);
-    return fail(errc::unsupported, text.view());
-  }
 
  private:
   static result<std::unique_ptr<filter_model>> wrap(owned<cuckoo_chain> chain) noexcept {
@@ -110,9 +95,8 @@ class cuckoo_model final : public bloomery::detail::filter_model {
     if (self == nullptr) return fail(errc::out_of_memory, "the filter", {sizeof(cuckoo_model)});
     return self;
   }
-  static failure not_native() noexcept {
-    return fail(errc::unsupported, "a chain of RedisBloom's cuckoo filters is no filter of a native file");
-  }
+  static constexpr words wording{.subject = "this is a cuckoo filter of RedisBloom, which",
+                                 .not_native = "a chain of RedisBloom's cuckoo filters is no filter of a native file"};
 
   owned<cuckoo_chain> chain_;
 };
