@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cli/filters/fullness.hpp"
+#include "cli/filters/kind_table.hpp"
 #include "cli/filters/static_build.hpp"
 #include "cli/flags/numbers.hpp"
 #include "cli/keys/digest_buffer.hpp"
