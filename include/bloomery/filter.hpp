@@ -39,19 +39,8 @@
 #include <bloomery/posix/load.hpp>
 #include <bloomery/posix/save.hpp>
 #include <iterator>
-#include <ranges>
 
 namespace bloomery::inline BLOOMERY_ABI {
-
-// Many keys of one type, one after the other in memory: a vector, an array, a span.
-template <class Keys>
-concept key_range = std::ranges::contiguous_range<const Keys&> && std::ranges::sized_range<const Keys&>;
-template <key_range Keys>
-using key_of_range = std::ranges::range_value_t<const Keys&>;
-template <key_range Keys>
-std::span<const key_of_range<Keys>> span_of_keys(const Keys& keys) noexcept {
-  return {std::ranges::data(keys), std::ranges::size(keys)};
-}
 
 template <filter_kind K, hash_function H = xxh3>
 class filter {

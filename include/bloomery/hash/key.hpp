@@ -41,7 +41,9 @@
 #include <array>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/hash/digest.hpp>
+#include <concepts>
 #include <cstring>
+#include <iterator>
 #include <span>
 #include <string_view>
 #include <tuple>
@@ -325,6 +327,20 @@ digest128 digest128_of(const H& hash, const Key& key) noexcept {
         hash, key, [&](const void* bytes, std::size_t size) { return digest128_bytes(hash, bytes, size); },
         [](const auto& sink) { return sink.digest128_of(); });
   }
+}
+
+// Keys of one type, one after the other in memory: a vector, an array, a span. Without the header
+// <ranges>, which would make every program slower to compile.
+template <class Keys>
+concept key_range = requires(const Keys& keys) {
+  *std::data(keys);
+  { std::size(keys) } -> std::convertible_to<std::size_t>;
+};
+template <key_range Keys>
+using key_of_range = std::remove_cvref_t<decltype(*std::data(std::declval<const Keys&>()))>;
+template <key_range Keys>
+std::span<const key_of_range<Keys>> span_of_keys(const Keys& keys) noexcept {
+  return {std::data(keys), std::size(keys)};
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

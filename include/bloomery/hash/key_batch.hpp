@@ -14,7 +14,6 @@
 #include <bloomery/hash/key.hpp>
 #include <cstddef>
 #include <cstdint>
-#include <ranges>
 #include <span>
 #include <string_view>
 #include <type_traits>
@@ -73,8 +72,7 @@ template <class T>
 inline constexpr bool is_batch_key = std::is_same_v<T, std::string_view> || std::is_same_v<T, std::uint64_t> ||
                                      std::is_same_v<T, prehashed> || std::is_same_v<T, prehashed128>;
 template <class Range>
-concept batch_range = std::ranges::contiguous_range<const Range> && std::ranges::sized_range<const Range> &&
-    is_batch_key<std::ranges::range_value_t<const Range>>;
+concept batch_range = key_range<Range> && is_batch_key<key_of_range<Range>>;
 }  // namespace detail
 
 class key_batch {
@@ -100,9 +98,7 @@ class key_batch {
   // Vectors, arrays and other contiguous ranges of these.
   template <class Range>
   requires(detail::batch_range<Range>) key_batch(const Range& keys)
-  noexcept
-      : key_batch(std::span<const std::ranges::range_value_t<const Range>>(std::ranges::data(keys),
-                                                                           std::ranges::size(keys))) {}
+  noexcept : key_batch(span_of_keys(keys)) {}
 
   [[nodiscard]] type keys() const noexcept { return type_; }
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
