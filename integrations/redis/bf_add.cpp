@@ -98,12 +98,13 @@ void replicate_created(const call& made, std::span<server_string* const> items, 
   char rate[32];
   std::snprintf(rate, sizeof rate, "%.17g", filter.error_rate);
   const auto capacity = static_cast<long long>(filter.capacity);
-  if (filter.scales) {
+  const auto expansion = static_cast<long long>(filter.expansion);
+  if (filter.scales || expansion == 0) {
     server.replicate(made.context, "BF.INSERT", "sclccclcv", made.key(), "CAPACITY", capacity, "ERROR", rate,
-                     "EXPANSION", static_cast<long long>(filter.expansion), "ITEMS", items.data(), items.size());
+                     "EXPANSION", expansion, "ITEMS", items.data(), items.size());
   } else {
-    server.replicate(made.context, "BF.INSERT", "sclccccv", made.key(), "CAPACITY", capacity, "ERROR", rate,
-                     "NONSCALING", "ITEMS", items.data(), items.size());
+    server.replicate(made.context, "BF.INSERT", "sclccclccv", made.key(), "CAPACITY", capacity, "ERROR", rate,
+                     "EXPANSION", expansion, "NONSCALING", "ITEMS", items.data(), items.size());
   }
 }
 

@@ -41,6 +41,10 @@ bool is_rate(double value) noexcept { return value > 0 && value < 1; }
 bool is_capacity(long long value) noexcept { return value >= 1 && value <= static_cast<long long>(max_capacity); }
 bool is_expansion(long long value) noexcept { return value >= 0 && value <= static_cast<long long>(max_expansion); }
 
+// What a filter that does not scale stores as its expansion: RedisBloom's default. That of a setting would be another one
+// on a replica.
+constexpr std::uint64_t stored_expansion = 2;
+
 // nullptr, or what is wrong.
 const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
   double rate = 0;
@@ -61,7 +65,10 @@ const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
     wanted.expansion = static_cast<std::uint64_t>(number);
     wanted.scales = number != 0;
   }
-  if (is_fixed) wanted.scales = false;
+  if (is_fixed) {
+    wanted.scales = false;
+    if (wanted.expansion != 0) wanted.expansion = stored_expansion;
+  }
   return nullptr;
 }
 
@@ -119,7 +126,7 @@ void replicate_reserve(const call& made, const new_filter& filter) noexcept {
   char rate[32];
   std::snprintf(rate, sizeof rate, "%.17g", filter.error_rate);
   const auto capacity = static_cast<long long>(filter.capacity);
-  if (filter.scales) {
+  if (filter.scales || filter.expansion == 0) {
     server.replicate(made.context, "BF.RESERVE", "sclcl", made.key(), rate, capacity, "EXPANSION",
                      static_cast<long long>(filter.expansion));
   } else {

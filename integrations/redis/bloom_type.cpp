@@ -106,7 +106,7 @@ void* load(server_io* from, int encoding) noexcept {
   }
   auto chain = load_chain(from, encoding);
   if (!chain) {
-    server.log_io_error(from, "warning", "Bloom filter: %s", row_of(chain.error().code).sentence);
+    server.log_io_error(from, "warning", "Bloom filter: %s", describe(chain.error()).c_str());
     return nullptr;
   }
   return keep(std::move(*chain));
