@@ -37,9 +37,10 @@ struct item_answers {
 
   item_answers(server_context* context, std::size_t items) noexcept {
     const std::size_t words = (items + wave - 1) / wave;
-    auto* const memory = words <= words_at_hand
-                             ? at_hand.data()
-                             : static_cast<std::uint64_t*>(server.pool_alloc(context, 2 * words * sizeof(std::uint64_t)));
+    auto* const memory =
+        words <= words_at_hand
+            ? at_hand.data()
+            : static_cast<std::uint64_t*>(server.pool_alloc(context, 2 * words * sizeof(std::uint64_t)));
     fresh = {memory, words};
     failed = {memory + words, words};
   }
@@ -85,8 +86,7 @@ void insert_all(bloom_chain& chain, std::span<server_string* const> items, item_
 std::span<server_string* const> taken_of(const call& made, std::span<server_string* const> items,
                                          const item_answers& all) noexcept {
   if (all.taken == items.size()) return items;
-  auto* const kept =
-      static_cast<server_string**>(server.pool_alloc(made.context, (all.taken + 1) * sizeof(server_string*)));
+  auto* const kept = static_cast<server_string**>(server.pool_alloc(made.context, (all.taken + 1) * sizeof(void*)));
   std::size_t count = 0;
   for (std::size_t i = 0; i < all.answered; ++i) {
     if (!all.has_failed(i)) kept[count++] = items[i];

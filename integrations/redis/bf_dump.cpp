@@ -16,10 +16,14 @@ int answer_chunk(const call& made, std::int64_t iterator, std::span<const std::b
 
 const char* text_of(chunk_outcome outcome) noexcept {
   switch (outcome) {
-    case chunk_outcome::loaded: return nullptr;
-    case chunk_outcome::bad_iterator: return bad_data;
-    case chunk_outcome::no_sub_filter: return "ERR invalid offset - no link found";
-    case chunk_outcome::too_large: return "ERR invalid chunk - Too big for current filter";
+    case chunk_outcome::loaded:
+      return nullptr;
+    case chunk_outcome::bad_iterator:
+      return bad_data;
+    case chunk_outcome::no_sub_filter:
+      return "ERR invalid offset - no link found";
+    case chunk_outcome::too_large:
+      return "ERR invalid chunk - Too big for current filter";
   }
   return bad_data;
 }
@@ -64,8 +68,7 @@ int bf_loadchunk(const call& made) noexcept {
   if (key.has_other_type()) return made.refuse(wrong_type);
   const bool is_header = key.chain() == nullptr;
   if (is_header && iterator != 1) return made.refuse(not_found);
-  const char* const why =
-      is_header ? load_header(made, key, bytes) : text_of(key.chain()->load_chunk(iterator, bytes));
+  const char* const why = is_header ? load_header(made, key, bytes) : text_of(key.chain()->load_chunk(iterator, bytes));
   if (why != nullptr) return made.refuse(why);
   server.replicate_verbatim(made.context);
   report(made, event_load);

@@ -18,9 +18,9 @@ bloom_chain* make_filter(const call& made, open_bloom& key, const new_filter& wa
                                  {}, &server_memory());
   if (!chain) {
     const bool is_limit = scope.why() == refusal::object_limit;
-    made.refuse(is_limit                                          ? beyond_memory_limit
-                : chain.error().code == errc::out_of_memory       ? cannot_create_for_memory
-                                                                  : cannot_create);
+    made.refuse(is_limit                                    ? beyond_memory_limit
+                : chain.error().code == errc::out_of_memory ? cannot_create_for_memory
+                                                            : cannot_create);
     return nullptr;
   }
   key.set(std::move(*chain));
@@ -153,9 +153,12 @@ int bf_insert(const call& made) noexcept {
   if (made.size() < 4) return made.wrong_arity();
   insert_request request;
   switch (parse_insert(made, request)) {
-    case parsed::well: break;
-    case parsed::wrong_arity: return made.wrong_arity();
-    case parsed::answered: return ok;
+    case parsed::well:
+      break;
+    case parsed::wrong_arity:
+      return made.wrong_arity();
+    case parsed::answered:
+      return ok;
   }
   open_bloom key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);

@@ -94,7 +94,8 @@ int grow(const call& made) noexcept {
   long long worst = 0;
   for (long long i = first; i < first + count; ++i) {
     char digits[24];
-    const std::string_view item(digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, i).ptr - digits));
+    const std::string_view item(
+        digits, static_cast<std::size_t>(std::to_chars(digits, digits + sizeof digits, i).ptr - digits));
     const auto newest = chain.record(chain.sub_filters() - 1);
     if (newest.keys < newest.capacity) {
       chain.insert(item);
@@ -116,7 +117,8 @@ int run(server_context* context, server_string** arguments, int count) noexcept 
 
 }  // namespace
 
-extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(server_context* context, server_string**, int) {
+extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(server_context* context, server_string**,
+                                                                         int) {
   if (bind(context) != nullptr) return error;
   server.set_module_attributes(context, "bfbase", 1, api_version);
   const struct {
