@@ -287,10 +287,14 @@ def WrongModuleArgumentsAreRefusedWithAReason():
                 assert reason in server.log(), server.log()
             finally:
                 server.stop()
-    with Server(module_arguments=["ERROR_RATE", "0.05", "INITIAL_SIZE", "400"]) as server:
+
+
+def ArgumentsAreDefaultsAndTheConfigurationDecides():
+    arguments = ["ERROR_RATE", "0.05", "INITIAL_SIZE", "400", "bf-expansion-factor", "5"]
+    with Server("--bf.bf-expansion-factor", "3", module_arguments=arguments) as server:
         client = server.client()
         client("BF.ADD", "k", "a")
-        same(client("BF.INFO", "k", "CAPACITY"), [400])
+        same([client("BF.INFO", "k", "CAPACITY"), client("BF.INFO", "k", "EXPANSION")], [[400], [3]])
         same(client("BF.DEBUG", "k")[1].split(b"ratio:")[1], b"0.025")
 
 

@@ -39,7 +39,9 @@ def fresh(server, protocol=2):
 
 def expect_golden(client, key, pieces, dump, probes):
     same([data for _, data in chunks_of(client, key)], [data for _, data in pieces])
-    same(client("DUMP", key), dump)
+    written = client("DUMP", key)  # ends with the version of RDB, which a newer server counts on, and a checksum
+    same(written[:-10], dump[:-10])
+    same(written == dump, written[-10:-8] == dump[-10:-8])
     same(client("BF.MEXISTS", key, *[k for k, _ in probes]), [answer for _, answer in probes])
 
 
