@@ -295,8 +295,8 @@ BLOOMERY_BODY std::uint64_t bloom_chain::info_bytes() const noexcept {
   return all;
 }
 BLOOMERY_BODY std::uint64_t bloom_chain::allocated_bytes() const noexcept {
-  std::uint64_t all = sizeof(*this) + room_ * sizeof(sub_filter);
-  for (std::size_t i = 0; i < count_; ++i) all += list_[i].size_bytes;
+  std::uint64_t all = 0;
+  for_each_block([&](const void*, std::uint64_t bytes) { all += bytes; });
   return all;
 }
 BLOOMERY_BODY bool bloom_chain::equals(const bloom_chain& other) const noexcept {

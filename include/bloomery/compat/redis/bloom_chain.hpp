@@ -96,6 +96,13 @@ class BLOOMERY_API bloom_chain {
   [[nodiscard]] const memory_hooks* memory() const noexcept { return hooks_; }
   // All that it has from the hooks.
   [[nodiscard]] std::uint64_t allocated_bytes() const noexcept;
+  // f(block, bytes) of every block that it has from the hooks.
+  template <class F>
+  void for_each_block(F&& f) const noexcept {
+    f(static_cast<const void*>(this), std::uint64_t{sizeof(*this)});
+    f(static_cast<const void*>(list_), room_ * std::uint64_t{sizeof(sub_filter)});
+    for (std::size_t i = 0; i < count_; ++i) f(static_cast<const void*>(list_[i].bits), list_[i].size_bytes);
+  }
   // What the next insert that grows will request; 0: it cannot grow.
   [[nodiscard]] std::uint64_t next_growth_bytes() const noexcept;
   void set_limits(const engine_limits& limits) noexcept { max_sub_filters_ = limits.max_sub_filters; }

@@ -1,0 +1,19 @@
+#include "integrations/redis/api.hpp"
+
+namespace bloomery::redis_module {
+
+server_functions server;
+
+const char* bind(server_context* context) noexcept {
+  // The first word of a context is the function that finds the others.
+  using finder = int (*)(const char* name, void* address);
+  const auto find = *reinterpret_cast<const finder*>(context);
+  const char* missing = nullptr;
+#define BLOOMERY_SERVER_BIND(needed, member, name, ...) \
+  if (find("RedisModule_" name, static_cast<void*>(&server.member)) != ok && (needed)) missing = name;
+  BLOOMERY_SERVER_FUNCTIONS(BLOOMERY_SERVER_BIND)
+#undef BLOOMERY_SERVER_BIND
+  return missing;
+}
+
+}  // namespace bloomery::redis_module

@@ -1,0 +1,169 @@
+// BF.RESERVE and BF.INSERT: filters are made, and their settings parsed.
+#include <algorithm>
+#include <cstdio>
+
+#include "integrations/redis/bf_commands.hpp"
+
+namespace bloomery::redis_module {
+
+using redis::bloom_chain;
+
+bloom_chain* make_filter(const call& made, open_bloom& key, const new_filter& wanted) noexcept {
+  memory_scope scope(made.context, 0);
+  const std::uint32_t options = redis::no_rounding | redis::hashes_64 | (wanted.scales ? 0 : redis::no_scaling);
+  auto chain = bloom_chain::make({.error_rate = wanted.error_rate,
+                                  .capacity = wanted.capacity,
+                                  .growth = static_cast<std::uint32_t>(wanted.expansion),
+                                  .options = options},
+                                 {}, &server_memory());
+  if (!chain) {
+    const bool is_limit = scope.why() == refusal::object_limit;
+    made.refuse(is_limit                                    ? beyond_memory_limit
+                : chain.error().code == errc::out_of_memory ? cannot_create_for_memory
+                                                            : cannot_create);
+    return nullptr;
+  }
+  key.set(std::move(*chain));
+  return key.chain();
+}
+
+namespace {
+
+// The place of an option's name; 0: it is not there.
+std::size_t find_word(const call& made, std::size_t first, std::string_view word) noexcept {
+  for (std::size_t i = first; i < made.size(); ++i) {
+    if (same_word(made.text(i), word)) return i;
+  }
+  return 0;
+}
+
+bool is_rate(double value) noexcept { return value > 0 && value < 1; }
+bool is_capacity(long long value) noexcept { return value >= 1 && value <= static_cast<long long>(max_capacity); }
+bool is_expansion(long long value) noexcept { return value >= 0 && value <= static_cast<long long>(max_expansion); }
+
+// What a filter that does not scale stores as its expansion: RedisBloom's default. That of a setting would be another one
+// on a replica.
+constexpr std::uint64_t stored_expansion = 2;
+
+// nullptr, or what is wrong.
+const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
+  double rate = 0;
+  long long number = 0;
+  if (!made.floating(2, rate)) return "ERR bad error rate";
+  if (!is_rate(rate)) return "ERR error rate must be in the range (0.000000, 1.000000)";
+  wanted.error_rate = std::min(rate, max_error_rate);
+  if (!made.number(3, number)) return "ERR bad capacity";
+  if (!is_capacity(number)) return "ERR capacity must be in the range [1, 1073741824]";
+  wanted.capacity = static_cast<std::uint64_t>(number);
+
+  const bool is_fixed = find_word(made, 4, "NONSCALING") != 0;
+  if (const std::size_t place = find_word(made, 4, "EXPANSION"); place != 0) {
+    if (place + 1 == made.size()) return "ERR no expansion";
+    if (!made.number(place + 1, number)) return "ERR bad expansion";
+    if (is_fixed && number > 0) return "Nonscaling filters cannot expand";
+    if (!is_expansion(number)) return "ERR expansion must be in the range [0, 32768]";
+    wanted.expansion = static_cast<std::uint64_t>(number);
+    wanted.scales = number != 0;
+  }
+  if (is_fixed) {
+    wanted.scales = false;
+    if (wanted.expansion != 0) wanted.expansion = stored_expansion;
+  }
+  return nullptr;
+}
+
+// The words of BF.INSERT before its items.
+struct insert_request {
+  new_filter filter{};
+  bool may_create = true;
+  std::size_t first_item = 0;
+};
+
+enum class parsed : std::uint8_t { well, wrong_arity, answered };
+
+// Options are known by their first letters, as in RedisBloom: clients that shorten them rely on it.
+parsed parse_insert(const call& made, insert_request& request) noexcept {
+  const auto refuse = [&](const char* why) {
+    made.refuse(why);
+    return parsed::answered;
+  };
+  for (std::size_t i = 2; i < made.size(); ++i) {
+    const std::string_view word = made.text(i);
+    const char first = word.empty() ? '\0' : lower(word[0]);
+    if (first == 'i') {
+      request.first_item = i + 1;
+      return i + 1 < made.size() ? parsed::well : parsed::wrong_arity;
+    }
+    if (first == 'n') {
+      if (word.size() > 2 && lower(word[2]) == 'c') {
+        request.may_create = false;
+      } else {
+        request.filter.scales = false;
+      }
+      continue;
+    }
+    if (first != 'e' && first != 'c') return refuse("Unknown argument received");
+    if (++i == made.size()) return parsed::wrong_arity;
+    long long number = 0;
+    if (first == 'c') {
+      if (!made.number(i, number) || !is_capacity(number)) return refuse("Bad capacity");
+      request.filter.capacity = static_cast<std::uint64_t>(number);
+    } else if (word.size() > 1 && lower(word[1]) == 'r') {
+      double rate = 0;
+      if (!made.floating(i, rate) || !is_rate(rate)) return refuse("Bad error rate");
+      request.filter.error_rate = std::min(rate, max_error_rate);
+    } else {
+      if (!made.number(i, number) || !is_expansion(number)) return refuse("Bad expansion");
+      request.filter.expansion = static_cast<std::uint64_t>(number);
+      request.filter.scales &= number != 0;
+    }
+  }
+  return parsed::wrong_arity;
+}
+
+// A replica makes the same filter, whatever its own settings are.
+void replicate_reserve(const call& made, const new_filter& filter) noexcept {
+  char rate[32];
+  std::snprintf(rate, sizeof rate, "%.17g", filter.error_rate);
+  const auto capacity = static_cast<long long>(filter.capacity);
+  if (filter.scales || filter.expansion == 0) {
+    server.replicate(made.context, "BF.RESERVE", "sclcl", made.key(), rate, capacity, "EXPANSION",
+                     static_cast<long long>(filter.expansion));
+  } else {
+    server.replicate(made.context, "BF.RESERVE", "sclc", made.key(), rate, capacity, "NONSCALING");
+  }
+}
+
+}  // namespace
+
+int bf_reserve(const call& made) noexcept {
+  if (made.size() < 4 || made.size() > 7) return made.wrong_arity();
+  new_filter wanted;
+  if (const char* const why = parse_reserve(made, wanted)) return made.refuse(why);
+  open_bloom key(made.context, made.key(), open_read | open_write);
+  if (key.has_other_type()) return made.refuse(wrong_type);
+  if (key.chain() != nullptr) return made.refuse(item_exists);
+  if (make_filter(made, key, wanted) == nullptr) return ok;
+  replicate_reserve(made, wanted);
+  report(made, event_reserve);
+  return made.answer_ok();
+}
+
+int bf_insert(const call& made) noexcept {
+  if (made.size() < 4) return made.wrong_arity();
+  insert_request request;
+  switch (parse_insert(made, request)) {
+    case parsed::well:
+      break;
+    case parsed::wrong_arity:
+      return made.wrong_arity();
+    case parsed::answered:
+      return ok;
+  }
+  open_bloom key(made.context, made.key(), open_read | open_write);
+  if (key.has_other_type()) return made.refuse(wrong_type);
+  if (key.chain() == nullptr && !request.may_create) return made.refuse(not_found);
+  return insert_items(made, key, request.first_item, request.filter);
+}
+
+}  // namespace bloomery::redis_module

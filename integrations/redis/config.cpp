@@ -1,0 +1,145 @@
+#include "integrations/redis/config.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <string_view>
+
+#include "integrations/redis/text.hpp"
+
+namespace bloomery::redis_module {
+
+settings configured;
+
+namespace {
+
+// RedisBloom's own settings are texts to the server, whatever they hold.
+struct text_setting {
+  const char* name;
+  const char* old_name;  // as a load argument of versions before 8.0
+  double lowest;
+  double highest;
+  bool is_rate;  // between lowest and highest; else a whole number from lowest to highest
+  void (*assign)(double value);
+  char fallback[32];
+  server_string* shown = nullptr;
+};
+text_setting text_settings[] = {
+    {"bf-error-rate", "ERROR_RATE", 0, 1, true, [](double value) { configured.error_rate = value; }, "0.01"},
+    {"bf-initial-size", "INITIAL_SIZE", 1, static_cast<double>(max_capacity), false,
+     [](double value) { configured.capacity = static_cast<std::uint64_t>(value); }, "100"},
+    {"bf-expansion-factor", nullptr, 0, static_cast<double>(max_expansion), false,
+     [](double value) { configured.expansion = static_cast<std::uint64_t>(value); }, "2"},
+};
+
+struct number_setting {
+  const char* name;
+  long long fallback;
+  unsigned flags;
+  std::uint64_t settings::*value;
+};
+number_setting number_settings[] = {
+    {"bf-memory-limit", 0, config_memory, &settings::memory_limit_bytes},
+    {"bf-work-limit", 1'000'000'000, config_plain, &settings::work_limit},
+};
+
+constexpr std::size_t problem_bytes = 128;
+
+// False: `problem` says why.
+bool parse(const text_setting& of, std::string_view text, double& value, char (&problem)[problem_bytes]) noexcept {
+  long long whole = 0;
+  const bool is_number = of.is_rate ? parse_all(text, value) : parse_all(text, whole);
+  if (!of.is_rate) value = static_cast<double>(whole);
+  if (!is_number) {
+    std::snprintf(problem, sizeof problem, "Invalid value for `%s`", of.name);
+    return false;
+  }
+  if (of.is_rate ? value > of.lowest && value < of.highest : value >= of.lowest && value <= of.highest) return true;
+  if (of.is_rate) {
+    std::snprintf(problem, sizeof problem, "Value for `%s` must be in the range (%f, %f)", of.name, of.lowest,
+                  of.highest);
+  } else {
+    std::snprintf(problem, sizeof problem, "Value for `%s` must be in the range [%.0f, %.0f]", of.name, of.lowest,
+                  of.highest);
+  }
+  return false;
+}
+
+server_string* get_text(const char*, void* data) noexcept { return static_cast<text_setting*>(data)->shown; }
+
+int set_text(const char*, server_string* text, void* data, server_string** problem) noexcept {
+  auto& of = *static_cast<text_setting*>(data);
+  std::string_view shown = view(text);
+  double value = 0;
+  char why[problem_bytes];
+  if (!parse(of, shown, value, why)) {
+    *problem = server.create_string(nullptr, why, std::strlen(why));
+    return error;
+  }
+  if (of.is_rate && value > max_error_rate) {
+    server.log(nullptr, "warning", "%s: %g is more than %g, which is taken", of.name, value, max_error_rate);
+    value = max_error_rate;
+    shown = "0.25";
+  }
+  of.assign(value);
+  if (of.shown != nullptr) server.free_string(nullptr, of.shown);
+  of.shown = server.create_string(nullptr, shown.data(), shown.size());
+  return ok;
+}
+
+long long get_number(const char*, void* data) noexcept {
+  return static_cast<long long>(configured.*static_cast<number_setting*>(data)->value);
+}
+int set_number(const char*, long long value, void* data, server_string**) noexcept {
+  configured.*static_cast<number_setting*>(data)->value = static_cast<std::uint64_t>(value);
+  return ok;
+}
+
+// One pair of load arguments.
+bool take_argument(server_context* context, std::string_view name, std::string_view value) noexcept {
+  char problem[problem_bytes] = "there is no such setting";
+  for (text_setting& of : text_settings) {
+    const bool is_old = of.old_name != nullptr && same_word(name, of.old_name);
+    if (!is_old && !same_word(name, of.name)) continue;
+    if (is_old) server.log(context, "warning", "the argument %s is an old name of %s", of.old_name, of.name);
+    double number = 0;
+    if (parse(of, value, number, problem) && value.size() < sizeof of.fallback) {
+      std::memcpy(of.fallback, value.data(), value.size());
+      of.fallback[value.size()] = '\0';
+      return true;
+    }
+  }
+  for (number_setting& of : number_settings) {
+    if (!same_word(name, of.name)) continue;
+    if (parse_all(value, of.fallback) && of.fallback >= 0) return true;
+    std::snprintf(problem, sizeof problem, "Invalid value for `%s`", of.name);
+  }
+  server.log(context, "warning", "argument %.*s: %s", static_cast<int>(name.size()), name.data(), problem);
+  return false;
+}
+
+}  // namespace
+
+bool register_config(server_context* context, std::span<server_string* const> arguments) noexcept {
+  if (arguments.size() % 2 != 0) {
+    server.log(context, "warning", "the arguments of the module are pairs of a name and a value");
+    return false;
+  }
+  for (std::size_t i = 0; i < arguments.size(); i += 2) {
+    if (!take_argument(context, view(arguments[i]), view(arguments[i + 1]))) return false;
+  }
+  const unsigned prefix = server.get_server_version() >= 0x80000 ? config_unprefixed : config_plain;
+  bool registered = true;
+  for (text_setting& of : text_settings) {
+    registered &=
+        server.register_string_config(context, of.name, of.fallback, prefix, get_text, set_text, nullptr, &of) == ok;
+  }
+  for (number_setting& of : number_settings) {
+    registered &= server.register_number_config(context, of.name, of.fallback, of.flags | prefix, 0, INT64_MAX,
+                                                get_number, set_number, nullptr, &of) == ok;
+  }
+  return registered && server.load_configs(context) == ok;
+}
+
+}  // namespace bloomery::redis_module

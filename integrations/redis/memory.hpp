@@ -1,0 +1,68 @@
+// memory.hpp: where filters have their memory from, and how much of it.
+//
+// Every block is the server's (Calloc and Free), so that used_memory, maxmemory and MEMORY USAGE see it. A request can be
+// refused, which the server's own allocator cannot: it ends the process. Hence, where the server has no TryCalloc (before
+// Redis 7.4 and Valkey 8), a large block is first mapped and unmapped, untouched: what the system refuses then is refused.
+//
+// While a `memory_scope` lives, requests are a command's, and two limits hold: bf-memory-limit for the object, and what
+// maxmemory leaves. They hold for neither a replicated command nor one that is loaded: these were accepted before.
+#pragma once
+
+#include <atomic>
+#include <bloomery/core/buffer.hpp>
+#include <cstdint>
+
+#include "integrations/redis/api.hpp"
+
+namespace bloomery::redis_module {
+
+enum class refusal : std::uint8_t {
+  none,
+  object_limit,  // bf-memory-limit
+  no_memory,     // maxmemory, or the system
+};
+
+// What all filters have from the server together. Filters are freed by other threads, too.
+struct memory_counters {
+  std::atomic<std::uint64_t> bytes{0};     // as the allocator rounds them
+  std::atomic<std::uint64_t> refused{0};   // requests for lack of memory
+  std::atomic<std::uint64_t> at_limit{0};  // requests beyond the limit of an object
+};
+extern memory_counters memory_use;
+
+const memory_hooks& server_memory() noexcept;
+
+// A block that the server allocated itself (LoadStringBuffer) is ours from now on.
+void count_adopted(void* memory) noexcept;
+
+class memory_scope {
+ public:
+  // `object_bytes`: what the object has already.
+  memory_scope(server_context* context, std::uint64_t object_bytes) noexcept;
+  ~memory_scope();
+  memory_scope(const memory_scope&) = delete;
+  memory_scope& operator=(const memory_scope&) = delete;
+
+  // Why the last request was refused.
+  [[nodiscard]] refusal why() const noexcept { return why_; }
+
+  // Whether the block may be requested from the server.
+  bool admit(std::uint64_t size_bytes) noexcept;
+  void refused_by_system(std::uint64_t size_bytes) noexcept;
+  void granted(std::uint64_t size_bytes) noexcept { object_bytes_ += size_bytes; }
+
+ private:
+  bool refuse(refusal why, std::uint64_t size_bytes) noexcept;
+
+  server_context* context_;
+  memory_scope* outer_;
+  std::uint64_t object_bytes_;
+  // A command that tries again does not search again: so many bytes were refused already.
+  std::uint64_t refused_from_ = UINT64_MAX;
+  refusal why_ = refusal::none;
+};
+
+// Whether a command comes from a master or from a file: then it is taken as it is.
+bool is_replayed(server_context* context) noexcept;
+
+}  // namespace bloomery::redis_module

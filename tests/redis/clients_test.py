@@ -1,0 +1,78 @@
+"""Clients that know RedisBloom, as they are packaged: python3-redis and redis-cli."""
+
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+
+import redis
+
+from support import GOLDEN, ROOT, Server, run_tests, same
+
+
+def PythonClientsBfWorks(server):
+    with redis.Redis(port=server.port) as client:
+        client.flushall()
+        bf = client.bf()
+        same(bf.create("k", 0.01, 1000, expansion=4), True)
+        same(bf.add("k", "a"), 1)
+        same(bf.madd("k", "a", "b"), [0, 1])
+        same(bf.insert("m", ["x", "y"], capacity=50, error=0.001, noScale=True), [1, 1])
+        same(bf.exists("k", "a"), 1)
+        same(bf.mexists("k", "a", "z"), [1, 0])
+        info = bf.info("k")
+        same([info.capacity, info.insertedNum, info.filterNum, info.expansionRate], [1000, 2, 1, 4])
+        iterator, header = bf.scandump("k", 0)
+        chunks = []
+        while iterator:
+            chunks.append((iterator, header))
+            iterator, header = bf.scandump("k", iterator)
+        for iterator, data in chunks:
+            same(bf.loadchunk("copy", iterator, data), b"OK")
+        same(client.dump("copy"), client.dump("k"))
+        same(client.type("copy"), b"MBbloom--")
+        try:
+            bf.create("k", 0.01, 10)
+            raise AssertionError("created twice")
+        except redis.ResponseError as why:
+            same(str(why), "item exists")
+
+
+def RedisCliPrintsAndRestores(server):
+    def cli(*words, data=None, options=()):
+        command = ["redis-cli", "-p", str(server.port), *options, *words]
+        return subprocess.run(command, input=data, stdout=subprocess.PIPE, check=True, timeout=20).stdout
+
+    cli("FLUSHALL")
+    same(cli("BF.MADD", "k", "a", "b", "a"), b"1\n1\n0\n")
+    same(cli("BF.EXISTS", "k", "a", options=["-3"]), b"(true)\n")
+    dump = (GOLDEN / "bf_100_0.01.rdbdump.bin").read_bytes()
+    same(cli("RESTORE", "r", "0", data=dump, options=["-x"]), b"OK\n")
+    same(cli("DUMP", "r", options=["--raw"]), dump + b"\n")
+    assert b"Adds an item to a Bloom Filter" in cli("COMMAND", "DOCS", "bf.add")
+
+
+def TheCommandStartsAServerAndEndsItOnCtrlC(_):
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
+    process = subprocess.Popen([str(ROOT / "bloomery"), "redis", "--appendonly", "yes"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, preexec_fn=heed)
+    try:
+        url = process.stdout.readline().decode()
+        assert re.fullmatch(r"redis://127\.0\.0\.1:\d+\n", url), url
+        with redis.Redis.from_url(url.strip()) as client:
+            same(client.bf().madd("seen", "alice", "bob"), [1, 1])
+            same(client.config_get("appendonly"), {"appendonly": "yes"})
+            folder = pathlib.Path(client.config_get("dir")["dir"])
+            server_id = client.info("server")["process_id"]
+        process.send_signal(signal.SIGINT)
+        same(process.wait(20), 0)
+        same([folder.exists(), pathlib.Path("/proc/%d" % server_id).exists()], [False, False])
+    finally:
+        process.terminate()
+        process.wait()
+
+
+if __name__ == "__main__":
+    with Server() as started:
+        sys.exit(run_tests("clients", globals(), started) != 0)

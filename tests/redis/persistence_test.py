@@ -1,0 +1,302 @@
+"""Filters survive: RDB, AOF, a killed server, replicas, a failover, too little memory."""
+
+import hashlib
+import pathlib
+import sys
+import tempfile
+
+from support import Error, Server, Simple, free_port, run_tests, same, wait_until
+
+MIB = 1 << 20
+
+
+def fill(client, keys=1000):
+    """Filters of several shapes; the digest of each."""
+    client("BF.RESERVE", "small", "0.01", "10")
+    client("BF.MADD", "small", *range(200))
+    client("BF.RESERVE", "fixed", "0.001", str(keys), "NONSCALING")
+    client("BF.MADD", "fixed", *range(keys // 2))
+    client("BF.INSERT", "other", "CAPACITY", "50", "EXPANSION", "3", "ITEMS", *["x%d" % i for i in range(keys)])
+    client("BF.ADD", "default", "a")
+    return digests(client)
+
+
+def digests(client):
+    """key -> what identifies its value: DEBUG DIGEST-VALUE, and a hash of DUMP."""
+    return {key: (client("DEBUG", "DIGEST-VALUE", key)[0], hashlib.sha1(client("DUMP", key)).hexdigest()) for key in sorted(client("KEYS", "*"))}
+
+
+def status_kib(server, field):
+    for line in pathlib.Path("/proc/%d/status" % server.process.pid).read_text().splitlines():
+        if line.startswith(field + ":"):
+            return int(line.split()[1])
+    raise KeyError(field)
+
+
+def AnRdbFileHoldsEveryFilter():
+    for compression in ("yes", "no"):
+        with Server("--rdbcompression", compression) as server:
+            client = server.client()
+            before = fill(client)
+            same(client("DEBUG", "RELOAD"), Simple("OK"))
+            same(digests(client), before)
+            same(client("SAVE"), Simple("OK"))
+            server.kill()
+            server.start()
+            client = server.client()
+            same(digests(client), before)
+            same(client.info("bf")["bf_objects"], "4")
+            same(client("BF.MADD", "small", *range(200)), [0] * 200)
+
+
+def SavingAndLoadingTakeLittleMemoryOfTheirOwn():
+    with Server("--rdbcompression", "no") as server:
+        client = server.client()
+        client("BF.RESERVE", "k", "0.01", "50000000", "NONSCALING")
+        for first in range(0, 100000, 10000):  # touches all pages
+            client("BF.MADD", "k", *range(first, first + 10000))
+        for command in (["SAVE"], ["DEBUG", "RELOAD"]):
+            resident = status_kib(server, "VmRSS")
+            pathlib.Path("/proc/%d/clear_refs" % server.process.pid).write_text("5")  # the peak is what is there now
+            same(client(*command), Simple("OK"))
+            peak = status_kib(server, "VmHWM") - resident
+            print("%s: %d KiB above the resident set of %d KiB" % (" ".join(command), peak, resident))
+            assert resident > 50 * 1024 and peak <= 8 * 1024, (command, peak, resident)
+
+
+def AnAofHoldsEveryFilter():
+    for preamble in ("yes", "no"):
+        with Server("--appendonly", "yes", "--appendfsync", "always", "--aof-use-rdb-preamble", preamble) as server:
+            client = server.client()
+            before = fill(client)
+            server.kill()
+            server.start()
+            client = server.client()
+            same(digests(client), before)
+            rewritten = lambda: client.info("persistence")["aof_rewrite_in_progress"] == "0"
+            client("BGREWRITEAOF")
+            wait_until(rewritten)
+            server.kill()
+            server.start()
+            client = server.client()
+            same(digests(client), before)
+
+
+def ARewriteUnderWritesLosesNothing():
+    for preamble in ("yes", "no"):
+        with Server("--appendonly", "yes", "--aof-use-rdb-preamble", preamble, "--rdb-key-save-delay", "2000") as server:
+            client = server.client()
+            for i in range(100):
+                client("BF.ADD", "f%d" % i, "first")
+            client("BGREWRITEAOF")
+            running = lambda: client.info("persistence")["aof_rewrite_in_progress"] == "1"
+            wait_until(running)
+            written = 0
+            while running() and written < 20000:
+                client("BF.MADD", "f%d" % (written % 100), *range(written, written + 20))
+                written += 20
+            assert written > 20, written
+            before = digests(client)
+            client("CONFIG", "SET", "rdb-key-save-delay", "0")
+            wait_until(lambda: not running())
+            server.stop()
+            server.options += ["--rdb-key-save-delay", "0"]
+            server.start()
+            same(digests(server.client()), before)
+
+
+def NothingAcknowledgedIsLostWhenTheServerIsKilled():
+    with Server("--appendonly", "yes", "--appendfsync", "always") as server:
+        client = server.client()
+        client("BF.RESERVE", "k", "0.0001", "50")
+        acknowledged = []
+        for i in range(1000):
+            client.send("BF.ADD", "k", i)
+            if i % 10 == 9 and i < 950:
+                acknowledged += [i - 9 + n for n, a in enumerate(client.read() for _ in range(10)) if a in (0, 1)]
+        server.kill()  # with fifty commands on their way
+        server.start()
+        client = server.client()
+        same(len(acknowledged), 950)
+        same(client("BF.MEXISTS", "k", *acknowledged), [1] * len(acknowledged))
+        card = client("BF.CARD", "k")
+        assert 900 < card <= 1000, card
+
+
+def follow(master, replica):
+    """Makes it one, and waits until it is in step."""
+    client = replica.client()
+    client("REPLICAOF", "127.0.0.1", master.port)
+    in_step(master, replica)
+    return client
+
+
+def in_step(master, replica):
+    m, r = master.client(), replica.client()
+
+    def is_in_step():
+        info = r.info("replication")
+        return info["master_link_status"] == "up" and info["slave_repl_offset"] == m.info("replication")["master_repl_offset"]
+
+    wait_until(is_in_step)
+
+
+def AReplicaHoldsTheSameWhateverItsSettingsAre():
+    settings = ("bf-error-rate", "0.2", "BF-INITIAL-SIZE", "7", "bf-expansion-factor", "5", "bf-memory-limit", "100")
+    fast = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
+    with Server(*fast) as master, Server(*fast, module_arguments=settings) as replica:
+        client = master.client()
+        fill(client)
+        other = follow(master, replica)
+        same(digests(other), digests(client))  # full synchronisation
+        client("BF.ADD", "made later", "a")
+        client("BF.MADD", "m", *range(300))
+        client("BF.INSERT", "i", "EXPANSION", "0", "ERROR", "0.3", "ITEMS", "a", "b")
+        client("BF.INSERT", "n", "EXPANSION", "4", "NONSCALING", "ITEMS", "a")
+        client("BF.INSERT", "p", "NONSCALING", "ITEMS", "a")
+        client("BF.RESERVE", "q", "0.3", "9", "NONSCALING")
+        client("BF.RESERVE", "s", "0.01", "9", "EXPANSION", "0")
+        client("BF.RESERVE", "r", "0.01", "20")
+        client("BF.MADD", "r", *range(100))
+        client("EVAL", "redis.call('BF.ADD', KEYS[1], 'a')", 1, "by script")
+        client("COPY", "m", "copied")
+        in_step(master, replica)
+        same(digests(other), digests(client))
+        same(other("BF.ADD", "m", "x"), Error("READONLY You can't write against a read only replica."))
+
+        calls = lambda: {k: v.split(",")[0] for k, v in other.info("commandstats").items() if k.startswith("cmdstat_bf.")}
+        before, stream = calls(), client.info("replication")["master_repl_offset"]
+        client("BF.ADD", "m", 1)  # nothing new
+        client("BF.MADD", "m", 1, 2, 3)
+        client("BF.INSERT", "m", "ITEMS", 4)
+        in_step(master, replica)
+        same(calls(), before)
+
+        # A lost connection: what was missed follows, and nothing else.
+        full = client.info("stats")["sync_full"]
+        client("CLIENT", "KILL", "TYPE", "replica")
+        client("BF.MADD", "m", *["missed%d" % i for i in range(500)])
+        in_step(master, replica)
+        same(digests(other), digests(client))
+        same([client.info("stats")["sync_full"], client.info("stats")["sync_partial_ok"]], [full, "1"])
+        assert int(client.info("replication")["master_repl_offset"]) > int(stream)
+
+
+def WhatAFullFilterRefusedIsNotReplicated():
+    fast = ("--repl-diskless-sync-delay", "0")
+    with Server(*fast) as master, Server(*fast) as replica:
+        client, other = master.client(), follow(master, replica)
+        client("BF.INSERT", "new", "CAPACITY", "3", "ERROR", "0.0001", "NONSCALING", "ITEMS", *"abcdef")
+        client("BF.RESERVE", "k", "0.0001", "10")
+        client("CONFIG", "SET", "bf.bf-memory-limit", "400")
+        answers = client("BF.MADD", "k", *range(300))
+        taken = [i for i, a in enumerate(answers) if a == 1]
+        same(len(answers), 300)
+        assert len(taken) < 100, len(taken)
+        in_step(master, replica)
+        same(digests(other), digests(client))
+        same(other("BF.MEXISTS", "k", *taken), [1] * len(taken))
+        seen = other.info("commandstats")
+        assert seen["cmdstat_bf.madd"].startswith("calls=1,"), seen
+
+
+def NothingIsLostInAFailoverBehindWait():
+    fast = ("--repl-diskless-sync-delay", "0")
+    with Server(*fast) as master, Server(*fast) as replica:
+        client, other = master.client(), follow(master, replica)
+        for first in range(0, 1000, 100):
+            client("BF.MADD", "k", *range(first, first + 100))
+            assert client("WAIT", 1, 10000) >= 1
+        master.kill()
+        same(other("REPLICAOF", "NO", "ONE"), Simple("OK"))
+        same(other("BF.MEXISTS", "k", *range(1000)), [1] * 1000)
+        same(other("BF.ADD", "k", "and on"), 1)
+
+
+def AtMaxmemoryAFilterDoesNotGrow():
+    with Server("--maxmemory", "32mb", "--maxmemory-policy", "noeviction") as server:
+        client = server.client()
+        full = Error("ERR Insufficient memory to create filter")
+        same(client("BF.RESERVE", "huge", "0.01", "1000000000"), full)
+        same(client("BF.RESERVE", "large", "0.01", "40000000"), full)
+        same(client("BF.RESERVE", "fits", "0.01", "10000000"), Simple("OK"))
+        same(client("BF.RESERVE", "again", "0.01", "20000000"), full)
+        same(client("BF.RESERVE", "grows", "0.5", "2"), Simple("OK"))
+        refused, taken = Error("ERR problem inserting into filter"), 0
+        for first in range(0, 10 * MIB, 20000):
+            answers = client("BF.MADD", "grows", *range(first, first + 20000))
+            if isinstance(answers, Error):
+                same(answers.split()[0], "OOM")
+                break
+            failed = [a for a in answers if isinstance(a, Error)]
+            if failed:
+                same(set(failed), {refused})
+                break
+            taken += 20000
+        assert taken > 0
+        same(sum(client("BF.MEXISTS", "grows", *range(20000))), 20000)
+        assert int(client.info("bf")["bf_refused_memory"]) >= 3
+        same(client("PING"), Simple("PONG"))
+
+
+def WithEvictionOthersMakeRoom():
+    with Server("--maxmemory", "16mb", "--maxmemory-policy", "allkeys-lru") as server:
+        client = server.client()
+        for i in range(40):
+            same(client("BF.RESERVE", "f%d" % i, "0.01", "1000000"), Simple("OK"))
+        assert int(client.info("stats")["evicted_keys"]) > 20
+        same(client("BF.RESERVE", "huge", "0.01", "100000000"), Error("ERR Insufficient memory to create filter"))
+        objects, keys = client.info("bf")["bf_objects"], client("DBSIZE")
+        same(int(objects), keys)
+
+
+def ARefusedAllocationIsAnErrorAndTheServerLivesOn():
+    with Server(memory_bytes=640 * MIB) as server:
+        client = server.client()
+        full = Error("ERR Insufficient memory to create filter")
+        same(client("BF.RESERVE", "huge", "0.01", "1000000000"), full)
+        same(client("BF.INSERT", "huge", "CAPACITY", "1000000000", "ITEMS", "a"), full)
+        same(client("EXISTS", "huge"), 0)
+        # A filter whose next sub-filter is refused.
+        same(client("BF.RESERVE", "k", "0.0001", "100", "EXPANSION", "32768"), Simple("OK"))
+        client("BF.MADD", "k", *range(101))
+        for i in range(3000000, 3000010):
+            client("BF.ADD", "k", i)
+        same(client("BF.RESERVE", "k2", "0.0001", "20000", "EXPANSION", "32768"), Simple("OK"))
+        items = list(range(20100))
+        answers = client("BF.MADD", "k2", *items)
+        refused = [i for i in items if isinstance(answers[i], Error)]
+        same({answers[i] for i in refused}, {Error("ERR problem inserting into filter")})
+        assert 0 < len(refused) <= 100, len(refused)
+        same(client("BF.ADD", "k2", refused[0]), Error("ERR problem inserting into filter"))
+        same(sum(client("BF.MEXISTS", "k2", *[i for i in items if i not in set(refused)])), len(items) - len(refused))
+        same(client("COPY", "k2", "k3"), 1)
+        assert int(client.info("bf")["bf_refused_memory"]) >= 4
+        same(client("PING"), Simple("PONG"))
+
+
+def WrongModuleArgumentsAreRefusedWithAReason():
+    for arguments, reason in [(["bf-error-rate"], "pairs"), (["bogus", "1"], "no such setting"),
+                              (["bf-error-rate", "2"], "must be in the range"), (["INITIAL_SIZE", "x"], "Invalid value")]:
+        with tempfile.TemporaryDirectory() as folder:
+            server = Server(module_arguments=arguments, folder=folder)
+            server.port = free_port()
+            try:
+                server._start_once()
+                same(server.process.poll() is not None, True)
+                assert reason in server.log(), server.log()
+            finally:
+                server.stop()
+
+
+def ArgumentsAreDefaultsAndTheConfigurationDecides():
+    arguments = ["ERROR_RATE", "0.05", "INITIAL_SIZE", "400", "bf-expansion-factor", "5"]
+    with Server("--bf.bf-expansion-factor", "3", module_arguments=arguments) as server:
+        client = server.client()
+        client("BF.ADD", "k", "a")
+        same([client("BF.INFO", "k", "CAPACITY"), client("BF.INFO", "k", "EXPANSION")], [[400], [3]])
+        same(client("BF.DEBUG", "k")[1].split(b"ratio:")[1], b"0.025")
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests("persistence", globals()) != 0)
