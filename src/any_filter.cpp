@@ -363,7 +363,7 @@ namespace detail {
 // The 64-bit digests of all keys, in memory of their own.
 BLOOMERY_BODY result<aligned_buffer> digests_of_keys(const filter_hash& hash, const key_batch& keys,
                                                      const memory_hooks* memory) noexcept {
-  auto buffer = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", memory);
+  auto buffer = aligned_buffer::make(std::uint64_t{keys.size()} * sizeof(std::uint64_t), "the digests", memory);
   if (!buffer) return buffer;
   auto* const out = reinterpret_cast<std::uint64_t*>(buffer->data());
   if (keys.keys() == key_batch::type::digests) {

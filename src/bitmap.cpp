@@ -238,6 +238,14 @@ bool remove_value(container& from, std::uint16_t value) {
   return true;
 }
 
+// Apart, so that only one of the two is in a frame of the stack.
+template <class Join>
+__attribute__((noinline)) void join(bit_words& words, const container& other, Join&& one) {
+  bit_words more;
+  expand(other, more);
+  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint16_t>(one(words[i], more[i]));
+}
+
 void unite_containers(container& to, const container& other) {
   if (to.as == form::array && other.as == form::array && to.keys + other.keys <= largest_array) {
     std::vector<std::uint16_t> both(to.words.size() + other.words.size());
@@ -248,10 +256,8 @@ void unite_containers(container& to, const container& other) {
     return;
   }
   bit_words words;
-  bit_words more;
   expand(to, words);
-  expand(other, more);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint16_t>(words[i] | more[i]);
+  join(words, other, [](unsigned a, unsigned b) { return a | b; });
   const std::uint32_t keys = count_bits(words);
   const bool with_runs = to.as == form::runs || other.as == form::runs;
   to = from_bits(to.high, words, with_runs ? smallest_form(keys, count_bit_runs(words)) : form_without_runs(keys));
@@ -266,10 +272,8 @@ void intersect_containers(container& to, const container& other) {
     return;
   }
   bit_words words;
-  bit_words more;
   expand(to, words);
-  expand(other, more);
-  for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint16_t>(words[i] & more[i]);
+  join(words, other, [](unsigned a, unsigned b) { return a & b; });
   const std::uint32_t keys = count_bits(words);
   to = from_bits(to.high, words,
                  to.as == form::runs ? smallest_form(keys, count_bit_runs(words)) : form_without_runs(keys));
@@ -278,11 +282,10 @@ void intersect_containers(container& to, const container& other) {
 bool same_keys(const container& a, const container& b) noexcept {
   if (a.high != b.high || a.keys != b.keys) return false;
   if (a.as == b.as) return a.words == b.words;
-  bit_words one;
-  bit_words other;
-  expand(a, one);
-  expand(b, other);
-  return one == other;
+  bit_words words;
+  expand(a, words);
+  join(words, b, [](unsigned one, unsigned other) { return one ^ other; });
+  return std::all_of(words.begin(), words.end(), [](std::uint16_t word) { return word == 0; });
 }
 
 std::uint16_t smallest_value(const container& of) noexcept {

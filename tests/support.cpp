@@ -17,6 +17,13 @@
 #include <iterator>
 #include <ostream>
 
+#if defined(__wasi__)  // where neither is built
+namespace bloomery::inline BLOOMERY_ABI {
+void enable_bitmap() noexcept {}
+void enable_codecs() noexcept {}
+}  // namespace bloomery::inline BLOOMERY_ABI
+#endif
+
 namespace bloomery::test {
 
 // ---- kind_table.hpp ----
@@ -38,6 +45,12 @@ std::vector<std::uint64_t> touched_chunks(const any_filter& filter, std::uint64_
         for (std::uint64_t i = first / chunk_bytes; i <= (first + size - 1) / chunk_bytes; ++i) chunks.push_back(i);
       });
   return chunks;
+}
+
+bool is_linked(const kind_info& kind) {
+  const filter_hash hash = kind.integer_keys ? hasher::of(identity{}) : hasher::of(xxh3{});
+  const auto made = any_filter::make(kind.name, {.keys = 1, .fpr = 0.01}, hash);
+  return made || made.error().code != errc::not_linked;
 }
 
 template <filter_kind K>
@@ -64,7 +77,11 @@ T value_or_abort(result<T> made) {
 const std::vector<kind_case>& kind_table() {
   static const std::vector<kind_case> table = [] {
     std::vector<kind_case> cases;
-    for_each_type(kind_list{}, [&](auto tag) { cases.push_back(case_of<typename decltype(tag)::type>()); });
+    enable_everything();
+    for_each_type(kind_list{}, [&](auto tag) {
+      using K = typename decltype(tag)::type;
+      if (is_linked(K::info)) cases.push_back(case_of<K>());
+    });
     return cases;
   }();
   return table;
@@ -149,6 +166,15 @@ void seal_header(bytes& file) {
 void enable_everything() {
   enable_bitmap();
   enable_codecs();
+}
+
+std::vector<std::uint32_t> linked_codecs() {
+  enable_everything();
+  std::vector<std::uint32_t> codecs = {codec_none};
+  for (const std::uint32_t codec : {codec_zstd, codec_gzip, codec_rans}) {
+    if (find_codec(codec)) codecs.push_back(codec);
+  }
+  return codecs;
 }
 
 hash_spec hash_of(const kind_case& kind) {

@@ -124,15 +124,15 @@ outcome<int> run_explain(const options& opts) {
   output out;
   bool all = true;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
-    const auto why = opened->filter.model().explain(chunk.digests(digest_bits).subspan(i, 1));
+    auto why = opened->filter.model().explain(chunk.digests(digest_bits).subspan(i, 1));
     if (!why) {
       // What was explained before stays explained.
       static_cast<void>(out.flush());
       return fail_file(opened->name, why.error());
     }
-    all = all && why->may_contain();
-    const explained_key of{chunk.records().text(i), chunk.keys[i], *why,
-                           why->may_contain() ? rate.get() : std::nullopt};
+    const bool found = why->may_contain();
+    all = all && found;
+    const explained_key of{chunk.records().text(i), chunk.keys[i], std::move(*why), found ? rate.get() : std::nullopt};
     if (opts.has(flag::json)) {
       out.write(json_of(*opened, of).dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace));
       out.write('\n');

@@ -177,7 +177,7 @@ class BLOOMERY_API any_filter {
   [[nodiscard]] result<void> check_keys(const key_batch& keys) const noexcept;
   [[nodiscard]] error no_keys() const noexcept;
   static failure too_small(std::size_t words, std::size_t answers) noexcept {
-    return fail(errc::bad_span, "the mask", {words * 64, answers});
+    return fail(errc::bad_span, "the mask", {std::uint64_t{words} * 64, answers});
   }
   // What follows from a header, by read(type_identity<K>) -> result<stored_filter<K>>.
   template <class Read>

@@ -29,6 +29,7 @@
 #include <algorithm>
 #include <array>
 #include <bloomery/any_filter.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/native/codec.hpp>
 #include <bloomery/native/foreign.hpp>
 #include <bloomery/posix/input.hpp>
@@ -68,7 +69,7 @@ class source_bytes {
   static result<source_bytes> make(std::uint64_t size_bytes, const memory_hooks* memory = nullptr) noexcept {
     auto buffer = aligned_buffer::make(size_bytes, "the filter", memory);
     if (!buffer) return fail(buffer.error());
-    return source_bytes(file_bytes{std::move(*buffer), static_cast<std::size_t>(size_bytes)});
+    return source_bytes(file_bytes{std::move(*buffer), to_size(size_bytes)});
   }
 
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {

@@ -29,7 +29,7 @@ BLOOMERY_BODY void* default_allocate(void* /*context*/, std::size_t size_bytes, 
   return memory;
 }
 
-BLOOMERY_BODY void default_release(void* /*context*/, void* memory, std::size_t size_bytes,
+BLOOMERY_BODY void default_release(void* /*context*/, void* memory, [[maybe_unused]] std::size_t size_bytes,
                                    std::size_t /*alignment_bytes*/) noexcept {
 #ifdef BLOOMERY_HAS_MMAP
   if (size_bytes >= huge_page_bytes) {

@@ -139,7 +139,7 @@ result<any_filter> open(source_bytes source, const format_options& /*options*/) 
   if (bytes.size() < header_bytes) return fail(errc::truncated, {}, {bytes.size(), header_bytes});
   const header h = header::read(bytes);
   if (auto usable = check(h, bytes.size()); !usable) return fail(usable.error());
-  const auto data = bytes.subspan(header_bytes + h.bit_bytes());
+  const auto data = bytes.subspan(to_size(header_bytes + h.bit_bytes()));
   auto copy = aligned_buffer::make(data.size(), "the filter's data", source.memory());
   if (!copy) return fail(copy.error());
   if (!data.empty()) std::memcpy(copy->data(), data.data(), data.size());

@@ -111,7 +111,7 @@ class foreign_bloom final : public foreign_model {
   [[nodiscard]] const carried& with() const noexcept { return carried_; }
   // The bytes of the bits, as they are in the file.
   [[nodiscard]] std::span<const std::byte> bits() const noexcept {
-    return source_.bytes().subspan(offset_, shape_.size_bytes);
+    return source_.bytes().subspan(to_size(offset_), to_size(shape_.size_bytes));
   }
 
   [[nodiscard]] const kind_entry& kind() const noexcept override { return foreign_entry<Rule>; }
@@ -167,7 +167,7 @@ class foreign_bloom final : public foreign_model {
     if (!with) return fail(with.error());
     auto copy = source_bytes::make(shape_.size_bytes, source_.memory());
     if (!copy) return fail(copy.error());
-    if (shape_.size_bytes != 0) std::memcpy(copy->writable().data(), bits().data(), shape_.size_bytes);
+    if (shape_.size_bytes != 0) std::memcpy(copy->writable().data(), bits().data(), to_size(shape_.size_bytes));
     return wrap(std::move(*copy), 0, shape_, std::move(*with));
   }
   result<void> clear() noexcept override {
@@ -215,7 +215,7 @@ class foreign_bloom final : public foreign_model {
   }
 
   [[nodiscard]] std::span<std::byte> writable() noexcept {
-    return source_.writable().subspan(offset_, shape_.size_bytes);
+    return source_.writable().subspan(to_size(offset_), to_size(shape_.size_bytes));
   }
   static constexpr std::byte mask_of(std::uint64_t bit) noexcept { return std::byte{1} << (bit % 8); }
   [[nodiscard]] bool test(const std::byte* at, std::uint64_t bit) const noexcept {

@@ -124,6 +124,7 @@ std::string_view guess_by_end(const detection_input& seen) noexcept {
 
 // What the file looks like, and which formats it may be that take no signature.
 failure no_format(const detection_input& seen, const detections& all) noexcept {
+  if (is_gzip(seen.first) && !has_gzip()) return no_gzip();
   error_text what;
   what.append(bloomery::detail::not_a_filter(seen.first).value().text_view());
   const bool known = !bloomery::detail::guess_of(seen.first).empty();
@@ -161,6 +162,7 @@ result<void> check_front(const format& form, std::span<const std::byte> first) n
 result<file_bytes> unpacked(const format& form, std::span<const std::byte> packed, const load_options& how) noexcept {
   constexpr std::uint64_t most_behind_bytes = std::uint64_t{64} << 20U;  // after what the header requires
   std::array<std::byte, detection_bytes> front{};
+  if (!has_gzip()) return no_gzip();
   const auto first = std::span<const std::byte>(front).first(gunzip_front(packed, front));
   if (first.size() > how.max_bytes) return bloomery::detail::over_limit(how.max_bytes);
   if (first.size() < front.size()) return gunzip(packed, first.size(), how.memory);

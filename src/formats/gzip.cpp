@@ -1,10 +1,44 @@
 #include "src/formats/gzip.hpp"
 
-#include <zlib.h>
-
 #include <array>
 #include <bloomery/core/bytes.hpp>
 #include <new>
+
+namespace bloomery::inline BLOOMERY_ABI::formats {
+
+bool is_gzip(std::span<const std::byte> bytes) noexcept {
+  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
+}
+
+}  // namespace bloomery::inline BLOOMERY_ABI::formats
+
+#if defined(BLOOMERY_NO_GZIP)
+
+namespace bloomery::inline BLOOMERY_ABI::formats {
+
+bool has_gzip() noexcept { return false; }
+failure no_gzip() noexcept { return fail(errc::not_linked, "gzip"); }
+
+std::size_t gunzip_front(std::span<const std::byte> /*packed*/, std::span<std::byte> /*out*/) noexcept { return 0; }
+std::optional<std::uint64_t> gunzipped_bytes(std::span<const std::byte> /*packed*/,
+                                             std::uint64_t /*least_bytes*/) noexcept {
+  return {};
+}
+result<file_bytes> gunzip(std::span<const std::byte> /*packed*/, std::uint64_t /*size_bytes*/,
+                          const memory_hooks* /*memory*/) noexcept {
+  return no_gzip();
+}
+failure bad_gzip() noexcept { return no_gzip(); }
+
+gzip_writer::gzip_writer(const byte_sink& /*to*/, int /*level*/) noexcept : state_(nullptr) {}
+gzip_writer::~gzip_writer() = default;
+result<void> gzip_writer::write(std::span<const std::byte> /*bytes*/, bool /*last*/) noexcept { return no_gzip(); }
+
+}  // namespace bloomery::inline BLOOMERY_ABI::formats
+
+#else
+
+#include <zlib.h>
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace gzip {
@@ -56,9 +90,8 @@ class unpacker {
 
 }  // namespace gzip
 
-bool is_gzip(std::span<const std::byte> bytes) noexcept {
-  return bytes.size() >= 2 && bytes[0] == std::byte{0x1f} && bytes[1] == std::byte{0x8b};
-}
+bool has_gzip() noexcept { return true; }
+failure no_gzip() noexcept { return fail(errc::not_linked, "gzip"); }
 
 std::size_t gunzip_front(std::span<const std::byte> packed, std::span<std::byte> out) noexcept {
   return gzip::unpacker(packed).read(out);
@@ -83,7 +116,7 @@ result<file_bytes> gunzip(std::span<const std::byte> packed, std::uint64_t size_
   auto buffer = aligned_buffer::make(size_bytes, "unpacking the filter", memory);
   if (!buffer) return fail(buffer.error());
   gzip::unpacker from(packed);
-  file_bytes unpacked{std::move(*buffer), static_cast<std::size_t>(size_bytes)};
+  file_bytes unpacked{std::move(*buffer), to_size(size_bytes)};
   const std::size_t made = from.read(unpacked.buffer.bytes().first(unpacked.size));
   // The end, with the checksum, shows when one more byte is requested.
   std::array<std::byte, 1> more{};
@@ -134,3 +167,5 @@ result<void> gzip_writer::write(std::span<const std::byte> bytes, bool last) noe
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats
+
+#endif

@@ -13,6 +13,10 @@ namespace bloomery::inline BLOOMERY_ABI::formats {
 
 bool is_gzip(std::span<const std::byte> bytes) noexcept;
 
+// Whether the library was built with zlib. Without it (BLOOMERY_NO_GZIP) packed files are refused by name.
+bool has_gzip() noexcept;
+failure no_gzip() noexcept;
+
 // As much of what is packed as fits into `out`; less when it ends, is cut off or is damaged.
 std::size_t gunzip_front(std::span<const std::byte> packed, std::span<std::byte> out) noexcept;
 

@@ -43,8 +43,8 @@ class cursor {
       bad_ = true;
       return {};
     }
-    const auto out = left_.first(static_cast<std::size_t>(size));
-    left_ = left_.subspan(static_cast<std::size_t>(size));
+    const auto out = left_.first(to_size(size));
+    left_ = left_.subspan(to_size(size));
     return out;
   }
   handle block() noexcept {
@@ -66,8 +66,8 @@ result<std::span<const std::byte>> block_at(std::span<const std::byte> file, han
       end - where.offset - where.size_bytes < trailer_bytes) {
     return damaged("a block lies outside of the file");
   }
-  const auto size = static_cast<std::size_t>(where.size_bytes);
-  const auto with_type = file.subspan(static_cast<std::size_t>(where.offset), size + 1);
+  const auto size = to_size(where.size_bytes);
+  const auto with_type = file.subspan(to_size(where.offset), size + 1);
   const auto stored = load_le<std::uint32_t>(with_type.data() + size + 1);
   if (std::rotl(stored - 0xa282ead8U, 15) != crc32c(with_type)) {
     return damaged("the checksum of a block is wrong: copy it again");
@@ -83,7 +83,7 @@ result<handle> filter_handle(std::span<const std::byte> metaindex) noexcept {
   if (metaindex.size() < 4) return damaged("its metaindex is too short");
   const std::uint64_t restarts = load_le<std::uint32_t>(metaindex.data() + metaindex.size() - 4);
   if (restarts > (metaindex.size() - 4) / 4) return damaged("its metaindex has no room for its restarts");
-  cursor at(metaindex.first(metaindex.size() - 4 - static_cast<std::size_t>(restarts) * 4));
+  cursor at(metaindex.first(metaindex.size() - 4 - to_size(restarts) * 4));
   std::array<char, 64> key{};  // its beginning: names that are longer are none of ours
   std::uint64_t key_bytes = 0;
   bool other = false;
@@ -95,10 +95,10 @@ result<handle> filter_handle(std::span<const std::byte> metaindex) noexcept {
     cursor value(at.take(value_bytes));
     if (at.bad() || shared > key_bytes) return damaged("its metaindex has an entry that is none");
     for (std::size_t i = 0; i < suffix.size() && shared + i < key.size(); ++i) {
-      key[static_cast<std::size_t>(shared) + i] = std::to_integer<char>(suffix[i]);
+      key[to_size(shared) + i] = std::to_integer<char>(suffix[i]);
     }
     key_bytes = shared + own;
-    const std::string_view text(key.data(), std::min<std::size_t>(key.size(), static_cast<std::size_t>(key_bytes)));
+    const std::string_view text(key.data(), std::min<std::size_t>(key.size(), to_size(key_bytes)));
     if (key_bytes == filter_key.size() && text == filter_key) {
       const handle found = value.block();
       if (value.bad()) return damaged("its metaindex has an entry that is none");
@@ -147,12 +147,12 @@ struct block {
     const std::uint64_t limit = i + 1 == count ? array_offset : offset_of(i + 1);
     if (start == limit) return std::span<const std::byte>{};
     if (start > limit || limit > array_offset) return {};
-    return bytes.subspan(static_cast<std::size_t>(start), static_cast<std::size_t>(limit - start));
+    return bytes.subspan(to_size(start), to_size(limit - start));
   }
 };
 
 bool test(std::span<const std::byte> filter, std::uint64_t bit) noexcept {
-  return (filter[bit / 8] & std::byte{1} << (bit % 8)) != std::byte{0};
+  return (filter[to_size(bit / 8)] & std::byte{1} << (bit % 8)) != std::byte{0};
 }
 
 // As KeyMayMatch of the policy.
@@ -205,7 +205,7 @@ class table_filter final : public foreign_model {
   [[nodiscard]] fact_list facts() const noexcept override;
   [[nodiscard]] result<filter_stats> stats() const noexcept override;
   [[nodiscard]] result<std::span<const std::byte>> bytes() const noexcept override {
-    return block_.bytes.first(static_cast<std::size_t>(block_.array_offset));
+    return block_.bytes.first(to_size(block_.array_offset));
   }
   result<std::uint64_t> add(const digest_span& /*digests*/) noexcept override { return read_only(); }
   result<void> may_contain(const digest_span& keys, std::span<std::uint64_t> mask) const noexcept override {
@@ -238,9 +238,7 @@ class table_filter final : public foreign_model {
       : foreign_model(wording),
         source_(std::move(source)),
         data_bytes_(data_bytes),
-        block_(
-            block::read(source_.bytes().subspan(static_cast<std::size_t>(offset), static_cast<std::size_t>(size_bytes)),
-                        data_bytes)) {}
+        block_(block::read(source_.bytes().subspan(to_size(offset), to_size(size_bytes)), data_bytes)) {}
   static constexpr words wording{
       .subject = "the filters of a table",
       .not_native = "the filters of a table are LevelDB's, which writes them with their table"};

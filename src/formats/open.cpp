@@ -54,7 +54,7 @@ result<opened> open_file(const input_file& file, const open_options& how) noexce
   }
   static_assert(detection_bytes >= large_header_bytes);
   std::array<std::byte, detection_bytes> first{};
-  const auto seen = std::span(first).first(file.size_bytes() < first.size() ? file.size_bytes() : first.size());
+  const auto seen = std::span(first).first(to_size(std::min<std::uint64_t>(file.size_bytes(), first.size())));
   if (auto done = file.read_at(0, seen); !done) return fail(done.error());
   std::array<std::byte, last_detection_bytes> last{};
   const auto seen_last = std::span(last).first(std::min(seen.size(), last.size()));
@@ -95,6 +95,16 @@ result<void> save_to(const any_filter& filter, const format& form, const byte_si
   return detail::save_foreign(filter, form, sink, how, options);
 }
 
+namespace {
+// Apart from the file's names, so that neither takes much stack.
+__attribute__((noinline)) result<void> save_buffered(const any_filter& filter, const format& form, output_file& file,
+                                                     const save_options& how, const format_options& options) noexcept {
+  bloomery::detail::buffered_output buffered(file);
+  if (auto done = detail::save_foreign(filter, form, byte_sink(buffered), how, options); !done) return done;
+  return buffered.flush();
+}
+}  // namespace
+
 result<void> save(const any_filter& filter, const format& form, file_path path, const save_options& how,
                   const format_options& options) noexcept {
   if (!holds(form, filter)) return fail(errc::not_in_format, form.name);
@@ -105,11 +115,7 @@ result<void> save(const any_filter& filter, const format& form, file_path path, 
   }
   auto file = output_file::open(path.c_str(), how.replace);
   if (!file) return fail(file.error());
-  bloomery::detail::buffered_output buffered(*file);
-  if (auto done = detail::save_foreign(filter, form, byte_sink(buffered), how, options); !done) {
-    return name_file(done, path.c_str());
-  }
-  if (auto done = buffered.flush(); !done) return done;
+  if (auto done = save_buffered(filter, form, *file, how, options); !done) return name_file(done, path.c_str());
   return file->commit();
 }
 

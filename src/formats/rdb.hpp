@@ -36,11 +36,12 @@ inline std::uint64_t crc64(std::uint64_t crc, std::span<const std::byte> bytes) 
       std::uint64_t value = i;
       // The polynomial 0xad93d23594c935a9, its lowest bit first.
       for (int bit = 0; bit < 8; ++bit) value = (value >> 1U) ^ ((value & 1U) != 0 ? 0x95ac9329ac4bc9b5ULL : 0);
-      made[i] = value;
+      made[to_size(i)] = value;
     }
     return made;
   }();
-  for (const std::byte byte : bytes) crc = table[(crc ^ std::to_integer<std::uint64_t>(byte)) & 0xffU] ^ (crc >> 8U);
+  for (const std::byte byte : bytes)
+    crc = table[to_size((crc ^ std::to_integer<std::uint64_t>(byte)) & 0xffU)] ^ (crc >> 8U);
   return crc;
 }
 
@@ -56,7 +57,7 @@ struct stored_string {
   [[nodiscard]] bool unpack(std::span<std::byte> out) const noexcept {
     if (out.size() != size) return false;
     if (packed == packing::lzf) return lzf_unpack(bytes, out);
-    const auto from = packed == packing::digits ? std::as_bytes(std::span(digits)).first(size) : bytes;
+    const auto from = packed == packing::digits ? std::as_bytes(std::span(digits)).first(to_size(size)) : bytes;
     std::copy(from.begin(), from.end(), out.begin());
     return true;
   }
@@ -85,7 +86,7 @@ class reader {
     if (head >= 0xc0) return special_string(head);
     const auto size = length_behind(head);
     if (!size || *size > from_.remaining()) return {};
-    return stored_string{.bytes = from_.take(*size), .size = *size};
+    return stored_string{.bytes = from_.take(to_size(*size)), .size = *size};
   }
   // A number without an opcode.
   std::optional<std::uint64_t> length() noexcept {
@@ -111,7 +112,7 @@ class reader {
       const auto packed = length();
       const auto size = length();
       if (!packed || !size || *packed > from_.remaining() || *size > lzf_most_bytes(*packed)) return {};
-      return stored_string{.packed = stored_string::packing::lzf, .bytes = from_.take(*packed), .size = *size};
+      return stored_string{.packed = stored_string::packing::lzf, .bytes = from_.take(to_size(*packed)), .size = *size};
     }
     std::int32_t value = 0;
     if (head == 0xc0) {

@@ -130,7 +130,9 @@ inline result<explanation> bloom_model::explain(const digest_span& one) const no
     const bloom_record record = chain_->record(i);
     const std::span<const std::byte> bits = chain_->bits(i);
     end -= bits.size();
-    const auto test = [&](std::uint64_t bit) { return (bits[bit / 8] >> (bit % 8) & std::byte{1}) != std::byte{0}; };
+    const auto test = [&](std::uint64_t bit) {
+      return (bits[to_size(bit / 8)] >> (bit % 8) & std::byte{1}) != std::byte{0};
+    };
     redis_sub_filter::explain_probes(out, redis_sub_filter::probes(key, record.modulus()),
                                      {record.modulus(), record.hashes},
                                      {.name = "sub-filter", .index = i, .first_byte = end}, test);

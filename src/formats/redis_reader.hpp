@@ -63,7 +63,7 @@ inline detection look_chain(const detection_input& seen) noexcept {
       std::min<std::uint64_t>(head.sub_filters, (seen.first.size() - head_bytes) / sub_filter_bytes);
   std::uint64_t size_bytes = head_bytes + head.sub_filters * sub_filter_bytes;
   for (std::uint64_t i = 0; i < in_detection_input; ++i) {
-    const bloom_record sub_filter = bloom_record::read(seen.first.subspan(head_bytes + i * sub_filter_bytes));
+    const bloom_record sub_filter = bloom_record::read(seen.first.subspan(to_size(head_bytes + i * sub_filter_bytes)));
     if (!redis::check_bloom(sub_filter) ||
         std::fabs(bloom_record::bits_per_key_for(sub_filter.error_rate) - sub_filter.bits_per_key) > 1e-9)
       return {};
@@ -106,11 +106,12 @@ inline result<chain_file> read_chain(std::span<const std::byte> bytes, const mem
   if (auto room = file.reserve(file.head.sub_filters, memory); !room) return fail(room.error());
   std::uint64_t at = header;
   for (std::uint64_t i = 0; i < file.head.sub_filters; ++i) {
-    const bloom_record sub_filter = bloom_record::read(bytes.subspan(head_bytes + i * sub_filter_bytes));
+    const bloom_record sub_filter = bloom_record::read(bytes.subspan(to_size(head_bytes + i * sub_filter_bytes)));
     if (auto usable = redis::check_bloom(sub_filter); !usable) return fail(usable.error());
     if (sub_filter.size_bytes > bytes.size() - at) return wrong_size(header, bytes.size(), at + sub_filter.size_bytes);
     file.sub_filters.push(sub_filter);
-    file.bits.push({.bytes = bytes.subspan(at, sub_filter.size_bytes), .size = sub_filter.size_bytes});
+    file.bits.push(
+        {.bytes = bytes.subspan(to_size(at), to_size(sub_filter.size_bytes)), .size = sub_filter.size_bytes});
     at += sub_filter.size_bytes;
   }
   if (at != bytes.size()) return wrong_size(header, bytes.size(), at);
@@ -131,7 +132,7 @@ inline result<cuckoo_file> read_cuckoo(std::span<const std::byte> bytes, const m
   std::uint64_t at = cuckoo_head_bytes;
   for (std::uint64_t i = 0; i < file.head.sub_filters; ++i) {
     const std::uint64_t here = file.head.bytes_of(i);
-    file.sub_filters.push({.bytes = bytes.subspan(at, here), .size = here});
+    file.sub_filters.push({.bytes = bytes.subspan(to_size(at), to_size(here)), .size = here});
     at += here;
   }
   return file;
@@ -279,7 +280,8 @@ inline result<any_filter> own_scalable(const chain_file& file, const memory_hook
     store_le(record, sub_filter.keys);
     store_le(record + 8, sub_filter.bits);
     store_le(record + 16, sub_filter.hashes);
-    if (!file.bits[i].unpack(payload->bytes().subspan(at, sub_filter.size_bytes))) return bad_string();
+    if (!file.bits[i].unpack(payload->bytes().subspan(to_size(at), to_size(sub_filter.size_bytes))))
+      return bad_string();
     at += in_lines(sub_filter.size_bytes);
     exact &= sub_filter.keys <= sub_filter.capacity;
   }

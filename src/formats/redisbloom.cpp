@@ -291,7 +291,7 @@ result<void> with_cuckoo(const any_filter& filter, F&& f) noexcept {
   const cuckoo& table = *kind_in<cuckoo>(filter);
   const cuckoo_head head{
       .keys = table.used_slots(), .buckets = table.geometry().buckets, .slots = table.geometry().slots};
-  return f(head, [&](std::size_t /*i*/) { return table.payload().first(head.bytes_of(0)); });
+  return f(head, [&](std::size_t /*i*/) { return table.payload().first(to_size(head.bytes_of(0))); });
 }
 
 template <class Links>

@@ -84,7 +84,7 @@ BLOOMERY_BODY std::size_t sort_distinct(std::span<std::uint64_t> digests, unsign
     buckets[made++] = {digests.data() + first, size};
   });
   run_tasks(threads, buckets.size(), [&](std::uint64_t task, unsigned /*part*/) {
-    bucket& mine = buckets[task];
+    bucket& mine = buckets[to_size(task)];
     sort_digests(mine.digests, mine.count, left);
     mine.count = equal_ones_behind(mine.digests, mine.count);
   });

@@ -130,7 +130,7 @@ BLOOMERY_BODY result<dleft> dleft::adopt(const stored_shape& shape, aligned_buff
   if (auto counted = filter->count_copies(); !counted) return fail(counted.error());
   const auto bytes = filter->memory_.store.bytes();
   for (std::uint64_t i = filter->memory_.geometry.end(); i < bytes.size(); ++i) {
-    if (bytes[i] != std::byte{0})
+    if (bytes[to_size(i)] != std::byte{0})
       return fail(errc::bad_field, "cells past the end", {filter->memory_.geometry.buckets});
   }
   return filter;

@@ -224,7 +224,7 @@ BLOOMERY_BODY result<dual> dual::over(const stored_shape& shape, bit_store store
                              .keys = shape.field[3],
                              .keys_exact = shape.keys_exact,
                              .field = {units * share, hashes}},
-                            bytes.first(removals_at));
+                            bytes.first(to_size(removals_at)));
   if (!adds) return fail(adds.error());
   dual filter;
   filter.share_ = static_cast<unsigned>(share);
@@ -232,11 +232,11 @@ BLOOMERY_BODY result<dual> dual::over(const stored_shape& shape, bit_store store
                                  .fpr = shape.fpr,
                                  .keys = shape.field[4],
                                  .field = {units, hashes}},
-                                bytes.subspan(removals_at, units * block_bytes));
+                                bytes.subspan(to_size(removals_at), to_size(units * block_bytes)));
   if (!removals) return fail(removals.error());
   filter.adds_ = std::move(*adds);
   filter.removals_ = std::move(*removals);
-  filter.list_ = return_list(bytes.subspan(removals_at + units * block_bytes));
+  filter.list_ = return_list(bytes.subspan(to_size(removals_at + units * block_bytes)));
   filter.returned_ = shape.field[5];
   filter.keys_ = shape.keys;
   filter.keys_exact_ = shape.keys_exact;

@@ -52,12 +52,12 @@ BLOOMERY_BODY void explanation::add(const lookup_probe& probe) noexcept {
       building_.read ^= probe.read;
       break;
   }
-  if (building_.kept < max_group_probes && probes_kept_ < max_probes) {
-    probes_[probes_kept_++] = numbered;
+  if (stored() != nullptr && building_.kept < max_group_probes && probes_kept_ < max_probes) {
+    stored()->probes[probes_kept_++] = numbered;
     ++building_.kept;
     has_decisive_ = has_decisive_ || decisive;
   } else if (decisive && !has_decisive_ && building_.kept != 0) {
-    probes_[probes_kept_ - 1U] = numbered;
+    stored()->probes[probes_kept_ - 1U] = numbered;
     has_decisive_ = true;
   }
 }
@@ -65,15 +65,15 @@ BLOOMERY_BODY void explanation::add(const lookup_probe& probe) noexcept {
 BLOOMERY_BODY void explanation::end() noexcept {
   if (building_.rule == probe_rule::xor_sum) {
     building_.matches = building_.read == building_.expected;
-    for (std::size_t i = building_.first; i < probes_kept_; ++i) probes_[i].matches = building_.matches;
+    for (std::size_t i = building_.first; i < probes_kept_; ++i) stored()->probes[i].matches = building_.matches;
   }
   ++groups_seen_;
   const bool yes = building_.says_yes();
   stage_says_yes_ = stage_says_yes_ || yes;
-  const bool keep =
+  const bool fits =
       yes ? groups_kept_ < max_groups : groups_kept_ < max_other_groups && probes_kept_ <= max_group_probes;
-  if (keep) {
-    groups_[groups_kept_++] = building_;
+  if (fits && stored() != nullptr) {
+    stored()->groups[groups_kept_++] = building_;
     cells_used_ = static_cast<std::uint16_t>(cells_used_ + building_.cells);
   } else {
     probes_kept_ = building_.first;

@@ -124,7 +124,7 @@ BLOOMERY_BODY result<fuse> fuse::adopt(const stored_shape& shape, aligned_buffer
   auto filter = view(shape, payload.bytes());
   if (!filter) return filter;
   const std::uint64_t used = filter->geometry_.cells() * (filter->geometry_.cell_bits / 8);
-  for (const std::byte past : payload.bytes().subspan(used)) {
+  for (const std::byte past : payload.bytes().subspan(to_size(used))) {
     if (past != std::byte{0}) return fail(errc::bad_field, "cells past the end", {filter->geometry_.cells()});
   }
   filter->store_ = bit_store::adopt(std::move(payload));

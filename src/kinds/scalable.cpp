@@ -176,7 +176,7 @@ BLOOMERY_BODY result<scalable> scalable::view(const stored_shape& shape, std::sp
 BLOOMERY_BODY result<void> scalable::serialize(std::span<std::byte> out) const noexcept {
   const std::uint64_t needed = serialized_bytes();
   if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
-  with_chain([&](auto& sub_filters) { sub_filters.store(out.first(needed)); });
+  with_chain([&](auto& sub_filters) { sub_filters.store(out.first(to_size(needed))); });
   return {};
 }
 

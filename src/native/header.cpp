@@ -33,8 +33,8 @@ BLOOMERY_BODY result<std::uint64_t> encode_header(const file_header& header, std
   if (auto checked = check_header(header); !checked) return fail(checked.error());
   const std::uint64_t size = header.payload_offset();
   if (out.size() < size) return fail(errc::bad_span, "the header's memory", {out.size(), size});
-  std::memset(out.data(), 0, size);
-  byte_writer to(out.first(size));
+  std::memset(out.data(), 0, to_size(size));
+  byte_writer to(out.first(to_size(size)));
   to.write_bytes(std::as_bytes(std::span(file_magic)));
   to.write(header.version);
   to.write(static_cast<std::uint16_t>(header.shape.keys_exact ? 1 : 0));
@@ -54,7 +54,7 @@ BLOOMERY_BODY result<std::uint64_t> encode_header(const file_header& header, std
   to.write(header.shard.index);
   to.write(header.shard.count);
   to.write(header.shard.stamp);
-  store_le(out.data() + size - checksum_bytes, xxh3{}(out.data(), size - checksum_bytes));
+  store_le(out.data() + size - checksum_bytes, xxh3{}(out.data(), to_size(size - checksum_bytes)));
   return size;
 }
 
@@ -106,7 +106,7 @@ BLOOMERY_BODY result<file_header> decode_header_area(std::span<const std::byte> 
       load_le<std::uint64_t>(first.data() + 72) < large_payload_bytes ? small_header_bytes : large_header_bytes;
   if (first.size() < size) return fail(errc::truncated, {}, {file_bytes, size});
   const std::uint64_t stored = load_le<std::uint64_t>(first.data() + size - checksum_bytes);
-  const std::uint64_t computed = xxh3{}(first.data(), size - checksum_bytes);
+  const std::uint64_t computed = xxh3{}(first.data(), to_size(size - checksum_bytes));
   if (stored != computed) {
     std::array<char, 64> text{};
     std::snprintf(text.data(), text.size(), "%016llx, not %016llx", static_cast<unsigned long long>(computed),
@@ -117,7 +117,8 @@ BLOOMERY_BODY result<file_header> decode_header_area(std::span<const std::byte> 
   if (!header) return header;
   if (auto checked = check_header(*header); !checked) return fail(checked.error());
   constexpr std::uint64_t used = header_fields_bytes;
-  if (!all_zero(first.subspan(used, size - checksum_bytes - used))) return fail(errc::bad_field, "reserved bytes", {1});
+  if (!all_zero(first.subspan(to_size(used), to_size(size - checksum_bytes - used))))
+    return fail(errc::bad_field, "reserved bytes", {1});
   return header;
 }
 

@@ -27,7 +27,7 @@ BLOOMERY_BODY result<decoded_file> decode_file(std::span<const std::byte> bytes)
   const auto block = find_text(bytes);
   if (!block) return fail(block.error());
   std::array<std::byte, large_header_bytes> first{};
-  const auto seen = std::span(first).first(block->decoded_bytes < first.size() ? block->decoded_bytes : first.size());
+  const auto seen = std::span(first).first(to_size(std::min<std::uint64_t>(block->decoded_bytes, first.size())));
   if (auto done = decode_text(*block, seen); !done) return fail(done.error());
   auto header = decode_header(seen, block->decoded_bytes);
   if (!header) return fail(header.error());
@@ -67,7 +67,7 @@ BLOOMERY_BODY result<void> check_chunks(const file_header& header, const byte_so
   for (std::uint64_t i = 0; i < chunks; ++i) {
     if (i % a_table == 0) {
       const std::uint64_t here = chunks - i < a_table ? chunks - i : a_table;
-      const auto part = std::span(table).first(here * checksum_bytes);
+      const auto part = std::span(table).first(to_size(here * checksum_bytes));
       if (auto done = source.read_at(header.checksums_offset() + i * checksum_bytes, part); !done) return done;
     }
     const auto expected = load_le<std::uint64_t>(table.data() + i % a_table * checksum_bytes);
@@ -80,7 +80,7 @@ BLOOMERY_BODY result<void> check_chunks(const file_header& header, const byte_so
 
 BLOOMERY_BODY result<void> check_padding(const file_header& header, const byte_source& source) noexcept {
   std::array<std::byte, 8> bytes{};
-  const auto padding = std::span(bytes).first(padding_bytes(header.stored_bytes));
+  const auto padding = std::span(bytes).first(to_size(padding_bytes(header.stored_bytes)));
   if (auto done = source.read_at(header.payload_offset() + header.stored_bytes, padding); !done) return done;
   if (all_zero(padding)) return {};
   return chunk_damaged(header.payload_offset(), header.stored_bytes, header.chunks() - 1);

@@ -112,13 +112,15 @@ BLOOMERY_BODY std::span<std::byte> encode(std::span<const std::byte> from, const
 BLOOMERY_BODY result<void> decode(std::span<const std::byte> from, const frequencies& of, std::span<std::byte> to,
                                   extent how_much) noexcept {
   if (from.size() < 16) return damaged("it ends too early");
-  std::array<std::uint8_t, scale> byte_at;
+  auto table = aligned_buffer::make(scale, "unpacking the filter");
+  if (!table) return fail(table.error());
+  auto* const byte_at = reinterpret_cast<std::uint8_t*>(table->data());
   std::array<slot, 256> slots{};
   const frequencies begins = begins_of(of);
   for (unsigned byte = 0; byte < 256; ++byte) {
     if (of[byte] == 0) continue;
     slots[byte] = {static_cast<std::uint16_t>(of[byte]), static_cast<std::uint16_t>(begins[byte])};
-    std::memset(byte_at.data() + begins[byte], static_cast<int>(byte), of[byte]);
+    std::memset(byte_at + begins[byte], static_cast<int>(byte), of[byte]);
   }
   std::uint64_t even = load_le<std::uint64_t>(from.data());
   std::uint64_t odd = load_le<std::uint64_t>(from.data() + 8);

@@ -21,7 +21,7 @@ BLOOMERY_BODY result<void> pack(file_image& image, std::span<const std::byte> pa
     const auto used = (*found)->compress(payload, packed->bytes(), options.level);
     if (!used) return fail(used.error());
     image.packed = std::move(*packed);
-    image.stored = image.packed.bytes().first(*used);
+    image.stored = image.packed.bytes().first(to_size(*used));
   }
   image.header.stored_bytes = image.stored.size();
   return check_header(image.header);
@@ -64,10 +64,10 @@ BLOOMERY_BODY result<void> write_native(const file_image& image, byte_sink sink)
   std::array<std::byte, large_header_bytes> first{};
   const auto header_size = encode_header(image.header, first);
   if (!header_size) return fail(header_size.error());
-  if (auto done = sink(std::span(first).first(*header_size)); !done) return done;
+  if (auto done = sink(std::span(first).first(to_size(*header_size))); !done) return done;
   if (auto done = sink(image.stored); !done) return done;
   constexpr std::array<std::byte, 8> zeros{};
-  if (auto done = sink(std::span(zeros).first(padding_bytes(image.stored.size()))); !done) return done;
+  if (auto done = sink(std::span(zeros).first(to_size(padding_bytes(image.stored.size())))); !done) return done;
   return write_checksums(image, sink);
 }
 

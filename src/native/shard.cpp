@@ -31,17 +31,17 @@ BLOOMERY_BODY filter_params shard_params(const filter_params& all, unsigned coun
 namespace bloomery::inline BLOOMERY_ABI {
 namespace detail {
 
-BLOOMERY_BODY dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept {
-  dealt_digests<std::uint64_t> dealt;
-  dealt.count(digests, shards);
-  auto next = dealt.ends;
+BLOOMERY_BODY result<dealt_digests> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards,
+                                                  const memory_hooks* memory) noexcept {
+  auto dealt = dealt_digests::make(std::span<const std::uint64_t>(digests), shards, memory);
+  if (!dealt) return dealt;
   for (unsigned shard = 0; shard < shards; ++shard) {
-    while (next[shard] < dealt.ends[shard + std::size_t{1}]) {
+    while (dealt->next(shard) < dealt->end(shard)) {
       // Whatever is here goes to its place, until something comes that belongs here.
-      std::uint64_t& here = digests[next[shard]];
+      std::uint64_t& here = digests[dealt->next(shard)];
       const unsigned of = shard_of(here, shards);
-      if (of != shard) std::swap(here, digests[next[of]]);
-      ++next[of];
+      if (of != shard) std::swap(here, digests[dealt->next(of)]);
+      ++dealt->next(of);
     }
   }
   return dealt;

@@ -30,12 +30,12 @@ BLOOMERY_BODY result<text_block> find_text(std::span<const std::byte> bytes) noe
   }
   text_block block;
   block.offset = begin + text_begin.size();
-  const std::size_t end = text.find(text_end, block.offset);
+  const std::size_t end = text.find(text_end, to_size(block.offset));
   if (end == std::string_view::npos) return fail(errc::bad_text, "it has no END line, so its end is missing");
   for (std::size_t i = end + text_end.size(); i < text.size(); ++i) {
     if (!detail::is_blank(text[i])) return detail::bad_character(text[i], i);
   }
-  block.body = text.substr(block.offset, end - block.offset);
+  block.body = text.substr(to_size(block.offset), to_size(end - block.offset));
 
   std::uint64_t characters = 0;
   std::uint64_t pads = 0;

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bloomery/native/text.hpp>
 #include <bloomery/posix/load.hpp>
@@ -31,7 +32,7 @@ BLOOMERY_BODY result<file_bytes> read_filter(const input_file& file, const memor
 BLOOMERY_BODY result<native_file> native_file::read(const input_file& file, const load_options& options) noexcept {
   if (file.is_regular()) {
     std::array<std::byte, large_header_bytes> first{};
-    const auto seen = std::span(first).first(file.size_bytes() < first.size() ? file.size_bytes() : first.size());
+    const auto seen = std::span(first).first(to_size(std::min<std::uint64_t>(file.size_bytes(), first.size())));
     if (auto done = file.read_at(0, seen); !done) return fail(done.error());
     return read(file, seen, options);
   }

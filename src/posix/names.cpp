@@ -23,7 +23,7 @@ BLOOMERY_BODY std::uint64_t temporary_number() noexcept {
   std::timespec_get(&now, TIME_UTC);
   std::uint64_t number = mix64(static_cast<std::uint64_t>(now.tv_sec) * 1000000007ULL);
   number = mix64(number ^ static_cast<std::uint64_t>(now.tv_nsec));
-  number = mix64(number ^ static_cast<std::uint64_t>(::getpid()));
+  number = mix64(number ^ process_number());
   return mix64(number ^ calls.fetch_add(1, std::memory_order_relaxed));
 }
 

@@ -46,7 +46,7 @@ BLOOMERY_BODY result<void> output_file::open_new(const char* path) noexcept {
 
 BLOOMERY_BODY result<void> output_file::open_straight(const char* path) noexcept {
   const int number = detail::descriptor_of(path);
-  const int fd = number >= 0 ? ::dup(number) : detail::open_again(path, O_WRONLY);
+  const int fd = number >= 0 ? detail::duplicate(number) : detail::open_again(path, O_WRONLY);
   if (fd < 0) return detail::fail_errno("cannot open", errno);
   fd_ = detail::unique_fd(fd);
   straight_ = true;
@@ -86,13 +86,9 @@ BLOOMERY_BODY result<void> output_file::keep_permissions() noexcept {
   struct stat status {};
   if (::fstat(fd_.get(), &status) != 0) return detail::fail_errno("cannot write", errno);
   if (status.st_uid != old_.owner || status.st_gid != old_.group) {
-    // Allowed to the superuser only; for others the new file is theirs.
-    if (::fchown(fd_.get(), old_.owner, old_.group) != 0 && errno != EPERM) {
-      return detail::fail_errno("cannot keep the owner", errno);
-    }
+    if (auto done = detail::set_owner(fd_.get(), old_.owner, old_.group); !done) return done;
   }
-  if (::fchmod(fd_.get(), old_.mode) != 0) return detail::fail_errno("cannot keep the permissions", errno);
-  return {};
+  return detail::set_mode(fd_.get(), old_.mode);
 }
 
 BLOOMERY_BODY result<void> output_file::commit() noexcept {

@@ -20,6 +20,29 @@ BLOOMERY_BODY int open_again(const char* path, int flags, mode_t mode) noexcept 
   return fd;
 }
 
+// WASI has no processes, no owners and permission bits of files, and no second number for an open file.
+#if defined(__wasi__)
+BLOOMERY_BODY int duplicate(int /*fd*/) noexcept {
+  errno = ENOTSUP;
+  return -1;
+}
+BLOOMERY_BODY result<void> set_owner(int /*fd*/, uid_t /*owner*/, gid_t /*group*/) noexcept { return {}; }
+BLOOMERY_BODY result<void> set_mode(int /*fd*/, mode_t /*mode*/) noexcept { return {}; }
+BLOOMERY_BODY std::uint64_t process_number() noexcept { return 0; }
+#else
+BLOOMERY_BODY int duplicate(int fd) noexcept { return ::dup(fd); }
+BLOOMERY_BODY result<void> set_owner(int fd, uid_t owner, gid_t group) noexcept {
+  // Allowed to the superuser only; for others the file is theirs.
+  if (::fchown(fd, owner, group) == 0 || errno == EPERM) return {};
+  return fail_errno("cannot keep the owner", errno);
+}
+BLOOMERY_BODY result<void> set_mode(int fd, mode_t mode) noexcept {
+  if (::fchmod(fd, mode) == 0) return {};
+  return fail_errno("cannot keep the permissions", errno);
+}
+BLOOMERY_BODY std::uint64_t process_number() noexcept { return static_cast<std::uint64_t>(::getpid()); }
+#endif
+
 BLOOMERY_BODY result<void> write_all(int fd, std::span<const std::byte> bytes) noexcept {
   // Linux writes at most 2 GiB at a time; less keeps a signal's latency low.
   constexpr std::size_t step_bytes = std::size_t{64} << 20U;

@@ -305,7 +305,8 @@ BLOOMERY_BODY std::size_t adaptive_engine::add_at_once(std::span<const std::uint
   const std::uint64_t before = sub_filters_.newest().shape().keys;
   const auto added = sub_filters_.newest().model().add(digests);
   // How many were new before the first that does not fit, the filter has counted.
-  const std::size_t taken = added ? digests.size() : std::min<std::uint64_t>(added.error().number[1], digests.size());
+  const std::size_t taken =
+      added ? digests.size() : to_size(std::min<std::uint64_t>(added.error().number[1], digests.size()));
   const std::uint64_t inserted = added ? *added : sub_filters_.newest().shape().keys - before;
   all.inserted += inserted;
   room_ -= std::min(room_, inserted);
@@ -324,7 +325,7 @@ BLOOMERY_BODY guarded_outcome adaptive_engine::add_batch(const adaptive_keys& ke
   std::array<std::uint64_t, mask_words(group)> ignored;
   for (std::size_t first = 0, size = 0; first < keys.size; first += size) {
     const std::uint64_t until_check = std::max(interval(), since_check_ + 1) - since_check_;
-    size = std::min<std::uint64_t>({group, keys.size - first, until_check});
+    size = to_size(std::min<std::uint64_t>({group, keys.size - first, until_check}));
     keys.digests(first, size, room.data());
     const auto digests = std::span<const std::uint64_t>(room).first(size);
     std::size_t done = add_at_once(digests, static_cast<bool>(source), all);

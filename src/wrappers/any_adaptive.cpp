@@ -81,7 +81,7 @@ BLOOMERY_BODY result<guarded_outcome> any_adaptive::add_batch(const key_batch& k
 BLOOMERY_BODY result<void> any_adaptive::may_contain_batch(const key_batch& keys,
                                                            std::span<std::uint64_t> mask) const noexcept {
   if (mask.size() < mask_words(keys.size())) {
-    return fail(errc::bad_span, "the mask", {mask.size() * 64, keys.size()});
+    return fail(errc::bad_span, "the mask", {std::uint64_t{mask.size()} * 64, keys.size()});
   }
   return detail::with_batch(keys, [&](const auto& all) { query_all(all, mask); });
 }

@@ -25,7 +25,7 @@ result<void> for_each_shard(unsigned threads, std::size_t count, Work&& work) no
     if (done) return;
     const write_guard alone(lock);
     if (index >= failed_at) return;
-    failed_at = index;
+    failed_at = to_size(index);
     why = done.error();
   });
   if (failed_at == count) return {};
@@ -89,14 +89,16 @@ BLOOMERY_BODY result<shard_list> build_shard_list(const filter_params& params, c
   if (auto got = room.reserve(setup.shards, "the shards", params.memory); !got) return fail(got.error());
   for (unsigned i = 0; i < setup.shards; ++i) room.push({});
   const filter_params one = shard_params(params, setup.shards);
-  const auto dealt = sort_by_shard(lists.digests, setup.shards);
-  const auto others = sort_by_shard(lists.excluded, setup.shards);
+  const auto dealt = sort_by_shard(lists.digests, setup.shards, params.memory);
+  if (!dealt) return fail(dealt.error());
+  const auto others = sort_by_shard(lists.excluded, setup.shards, params.memory);
+  if (!others) return fail(others.error());
   // One thread a shard where there are enough of them; each shard that is being built takes memory for it.
   const unsigned threads = setup.threads == 0 ? machine_threads() : setup.threads;
   const unsigned at_once = std::min(threads, setup.shards);
   std::atomic<std::uint64_t> in_both = 0;
   const auto built = for_each_shard(at_once, setup.shards, [&](unsigned i) -> result<void> {
-    const shard_lists own{dealt.of(i, lists.digests.data()), others.of(i, lists.excluded.data())};
+    const shard_lists own{dealt->of(i, lists.digests.data()), others->of(i, lists.excluded.data())};
     auto made = build_one(one, own, threads / at_once);
     if (!made && made.error().code == errc::in_both_lists) in_both.fetch_add(made.error().number[0]);
     if (!made) return fail(made.error());
@@ -292,14 +294,13 @@ result<std::uint64_t> in_shards::deal(std::span<const Digest> digests, Work&& wo
   auto memory = aligned_buffer::make(digests.size_bytes(), "the digests of the shards");
   if (!memory) return fail(memory.error());
   auto* const sorted = reinterpret_cast<Digest*>(memory->data());
-  dealt_digests<Digest> dealt;
-  dealt.count(digests, shards());
-  auto next = dealt.ends;
-  for (const Digest& digest : digests) sorted[next[shard_of(digest, shards())]++] = digest;
+  auto dealt = dealt_digests::make(digests, shards(), nullptr);
+  if (!dealt) return fail(dealt.error());
+  for (const Digest& digest : digests) sorted[dealt->next(shard_of(digest, shards()))++] = digest;
   std::atomic<std::uint64_t> changed = 0;
   const auto done =
       for_each_shard(digests.size() < worth_threads ? 1 : threads, parts.size(), [&](unsigned shard) -> result<void> {
-        const std::span<const Digest> own = dealt.of(shard, sorted);
+        const std::span<const Digest> own = dealt->of(shard, sorted);
         if (own.empty()) return {};
         const auto some = work(shard, own);
         if (!some) return fail(some.error());

@@ -24,7 +24,7 @@ std::vector<blooms_case> blooms_cases() {
   std::vector<blooms_case> cases;
   for (const auto& row : rows_of(blooms_file("cases.tsv"))) {
     cases.push_back({row[0], std::stoull(row[1]), std::stod(row[2]), std::stoull(row[3]),
-                     static_cast<unsigned>(std::stoul(row[4])), std::stoull(row[5])});
+                     static_cast<unsigned>(std::stoul(row[4])), std::stoul(row[5])});
   }
   EXPECT_EQ(cases.size(), 4U);
   return cases;

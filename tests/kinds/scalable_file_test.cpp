@@ -200,8 +200,9 @@ TEST(Scalable, ShapesAndTablesThatDoNotFitAreRefused) {
   for (std::size_t sub_filter = 0; sub_filter < filter.sub_filters(); ++sub_filter) {
     EXPECT_TRUE(refuses_table(sub_filter * 32, filter.sub_filter_capacity(sub_filter) + 1));
     EXPECT_TRUE(refuses_table(sub_filter * 32, ~std::uint64_t{0}));
-    for (const std::uint64_t blocks : {std::uint64_t{0}, filter.sub_filter_bytes(sub_filter).size() / 64 + 1,
-                                       max_filter_bits / 512, ~std::uint64_t{0}, std::uint64_t{1} << 58U}) {
+    for (const std::uint64_t blocks :
+         {std::uint64_t{0}, std::uint64_t{filter.sub_filter_bytes(sub_filter).size() / 64 + 1}, max_filter_bits / 512,
+          ~std::uint64_t{0}, std::uint64_t{1} << 58U}) {
       EXPECT_TRUE(refuses_table(sub_filter * 32 + 8, blocks)) << sub_filter << " " << blocks;
     }
     EXPECT_TRUE(refuses_table(sub_filter * 32 + 16, 0));

@@ -170,7 +170,7 @@ TEST(HostileFile, A128BitDigestOfAKindThatTakesNoneIsRefused) {
 
 TEST(Memory, IsRequestedWithinTheLimitOnly) {
   const bloom filter = sample<bloom>(10'000);  // about 12 KB
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
+  for (const std::uint32_t codec : linked_codecs()) {
     for (const bool text : {false, true}) {
       const bytes file = saved(filter, {.codec = codec, .text = text});
       counting_memory memory;
@@ -204,7 +204,7 @@ std::uint64_t refuse_each(Action&& action) {
 TEST_P(Refusal, OfAnyPieceIsAnErrorOfLoad) {
   const any_filter filter = sample(GetParam(), 1000);
   const folder box;
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
+  for (const std::uint32_t codec : linked_codecs()) {
     for (const bool text : {false, true}) {
       const std::string path = box / "filter";
       ASSERT_TRUE(filter.save(path.c_str(), {.codec = codec, .replace = true, .text = text}));
@@ -230,7 +230,7 @@ TEST_P(Refusal, OfAnyPieceIsAnErrorOfSaveAndLeavesNoFile) {
   const any_filter filter = sample(GetParam(), 1000);
   const folder box;
   const std::string path = box / "filter";
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
+  for (const std::uint32_t codec : linked_codecs()) {
     const std::uint64_t refused = refuse_each([&](const memory_hooks* hooks) -> result<void> {
       auto done = filter.save(path.c_str(), {.codec = codec, .memory = hooks});
       EXPECT_EQ(box.names().size(), done ? 1U : 0U);

@@ -61,7 +61,7 @@ any_filter make_some(const kind_case& kind, random_numbers& random, filter_choic
 
 std::vector<encoding> all_encodings() {
   std::vector<encoding> all;
-  for (const std::uint32_t codec : {codec_none, codec_zstd, codec_gzip, codec_rans}) {
+  for (const std::uint32_t codec : linked_codecs()) {
     for (const bool text : {false, true}) all.push_back({codec, text, false});
   }
   all.push_back({codec_none, false, true});

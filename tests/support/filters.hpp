@@ -16,6 +16,8 @@ namespace bloomery::test {
 
 // Kind bitmap and all codecs. Everything below calls it where it is needed.
 void enable_everything();
+// codec_none, and those that this program has: all four, but on WebAssembly.
+std::vector<std::uint32_t> linked_codecs();
 
 // The hash that goes with a kind.
 hash_spec hash_of(const kind_case& kind);

@@ -34,9 +34,10 @@ class aligned_list {
   ~aligned_list() { shrink(0); }
 
   // Space for this many objects in all, and for as many again as there were, so that n of them cost O(n).
-  result<void> reserve(std::size_t count, std::string_view what, const memory_hooks* hooks) noexcept {
-    const std::size_t room = buffer_.size_bytes() / sizeof(T);
+  result<void> reserve(std::uint64_t count, std::string_view what, const memory_hooks* hooks) noexcept {
+    const std::uint64_t room = buffer_.size_bytes() / sizeof(T);
     if (count <= room) return {};
+    if (count > max_memory_bytes / sizeof(T)) return fail(errc::out_of_memory, what, {max_memory_bytes});
     auto larger = aligned_buffer::make(std::max(count, 2 * room) * sizeof(T), what, hooks);
     if (!larger) return fail(larger.error());
     auto* to = reinterpret_cast<T*>(larger->data());
@@ -48,7 +49,8 @@ class aligned_list {
     return {};
   }
   // There must be space.
-  void push(T value) noexcept { std::construct_at(data() + size_++, std::move(value)); }
+  void push(T&& value) noexcept { std::construct_at(data() + size_++, std::move(value)); }
+  void push(const T& value) noexcept { std::construct_at(data() + size_++, value); }
   // Keeps the first `count` objects.
   void shrink(std::size_t count) noexcept {
     while (size_ > count) std::destroy_at(data() + --size_);

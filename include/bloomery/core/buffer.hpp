@@ -10,7 +10,9 @@
 #pragma once
 
 #include <bloomery/core/result.hpp>
+#include <bloomery/core/size.hpp>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -39,18 +41,19 @@ class aligned_buffer {
  public:
   aligned_buffer() noexcept = default;
 
-  // `what` names the owner in the error text. Zero bytes is an empty buffer and allocates nothing.
-  static result<aligned_buffer> make(std::size_t size_bytes, std::string_view what,
+  // `what` names the owner in the error text. Zero bytes is an empty buffer and allocates nothing. The size has 64 bits on
+  // every target: what does not fit into memory is refused, never cut.
+  static result<aligned_buffer> make(std::uint64_t size_bytes, std::string_view what,
                                      const memory_hooks* hooks = nullptr) noexcept {
     aligned_buffer buffer;
     if (hooks != nullptr) buffer.hooks_ = hooks;
     if (size_bytes == 0) return buffer;
     void* memory = size_bytes > max_bytes
                        ? nullptr
-                       : buffer.hooks_->allocate(buffer.hooks_->context, size_bytes, cache_line_bytes);
+                       : buffer.hooks_->allocate(buffer.hooks_->context, to_size(size_bytes), cache_line_bytes);
     if (memory == nullptr) return fail(errc::out_of_memory, what, {size_bytes});
     buffer.data_ = static_cast<std::byte*>(memory);
-    buffer.size_ = size_bytes;
+    buffer.size_ = to_size(size_bytes);
     return buffer;
   }
 
@@ -82,7 +85,7 @@ class aligned_buffer {
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept { return {data_, size_}; }
   [[nodiscard]] const memory_hooks* hooks() const noexcept { return hooks_; }
 
-  static constexpr std::size_t max_bytes = std::size_t{1} << 62U;
+  static constexpr std::uint64_t max_bytes = max_memory_bytes;
 
  private:
   void reset() noexcept {

@@ -72,7 +72,7 @@ class BLOOMERY_API recent_keys {
     return erased;
   }
   void clear() noexcept {
-    if (buffer_.size_bytes() != 0) std::memset(buffer_.data(), 0, slots() * slot_bytes);
+    if (buffer_.size_bytes() != 0) std::memset(buffer_.data(), 0, to_size(slots() * slot_bytes));
     at_ = {.dropped = at_.dropped};
   }
 

@@ -62,7 +62,7 @@ class team_state {
   // Lets others run once in a while: there may be more threads than processors.
   template <class Condition>
   static void spin(Condition&& holds) noexcept {
-    for (unsigned turn = 1; !holds(); ++turn) {
+    for ([[maybe_unused]] unsigned turn = 1; !holds(); ++turn) {
 #ifdef BLOOMERY_HAS_THREADS
       if (turn % 64 == 0) ::sched_yield();
 #endif
@@ -93,7 +93,7 @@ class team_member {
 };
 
 template <class Work>
-void run_pool(unsigned wish, Work&& work) noexcept {
+void run_pool([[maybe_unused]] unsigned wish, Work&& work) noexcept {
   team_state team;
   unsigned size = 1;
 #ifdef BLOOMERY_HAS_THREADS

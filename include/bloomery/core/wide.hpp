@@ -9,13 +9,37 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 __extension__ using uint128 = unsigned __int128;
 
+namespace detail {
+// By four products of 32 x 32 bits, which all processors have.
+constexpr uint128 multiply_by_halves(std::uint64_t a, std::uint64_t b) noexcept {
+  constexpr std::uint64_t half = 0xffffffffU;
+  const std::uint64_t low = (a & half) * (b & half);
+  const std::uint64_t first =
+      (a >> 32U) * (b & half) + (low >> 32U);  // at most (2^32 - 1) * 2^32: it does not overflow
+  const std::uint64_t second = (a & half) * (b >> 32U) + (first & half);
+  const std::uint64_t high = (a >> 32U) * (b >> 32U) + (first >> 32U) + (second >> 32U);
+  return static_cast<uint128>(high) << 64U | (second << 32U | (low & half));
+}
+}  // namespace detail
+
+// The whole product. WebAssembly has no such instruction, and compilers call a function there that takes two 128-bit
+// numbers.
+constexpr uint128 multiply_wide(std::uint64_t a, std::uint64_t b) noexcept {
+#if defined(__wasm__)
+  return detail::multiply_by_halves(a, b);
+#else
+  return static_cast<uint128>(a) * b;
+#endif
+}
+
 // Maps a well-mixed 64-bit value to [0, range) by its high bits: no division, no bias worth the name below 2^57.
 constexpr std::uint64_t fast_range(std::uint64_t value, std::uint64_t range) noexcept {
-  return static_cast<std::uint64_t>((static_cast<uint128>(value) * range) >> 64U);
+  return static_cast<std::uint64_t>(multiply_wide(value, range) >> 64U);
 }
 
 constexpr bool checked_multiply(std::uint64_t a, std::uint64_t b, std::uint64_t& product) noexcept {
-  return !__builtin_mul_overflow(a, b, &product);
+  product = a * b;
+  return multiply_wide(a, b) >> 64U == 0;
 }
 constexpr bool checked_add(std::uint64_t a, std::uint64_t b, std::uint64_t& sum) noexcept {
   return !__builtin_add_overflow(a, b, &sum);

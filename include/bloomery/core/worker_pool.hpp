@@ -44,7 +44,7 @@ class worker_pool {
   template <class Work>
   void run(std::uint64_t tasks, Work&& work) noexcept {
     run_tasks(threads_, tasks, [&](std::uint64_t task, unsigned part) {
-      work(task, buffer_.bytes().subspan(part * bytes_each_, bytes_each_));
+      work(task, buffer_.bytes().subspan(to_size(part * bytes_each_), to_size(bytes_each_)));
     });
   }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <bloomery/core/result.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/hash/key.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -30,8 +31,7 @@ struct byte_columns {
   [[nodiscard]] std::size_t keys() const noexcept { return count == 0 ? 0 : count - 1; }
   [[nodiscard]] std::uint64_t offset(std::size_t i) const noexcept { return wide != nullptr ? wide[i] : narrow[i]; }
   [[nodiscard]] std::string_view key(std::size_t i) const noexcept {
-    return {reinterpret_cast<const char*>(bytes.data()) + offset(i),
-            static_cast<std::size_t>(offset(i + 1) - offset(i))};
+    return {reinterpret_cast<const char*>(bytes.data()) + offset(i), to_size(offset(i + 1) - offset(i))};
   }
 
   std::span<const std::byte> bytes;

@@ -97,7 +97,7 @@ class key_digest_buffer {
   template <class H, class Key>
   static result<key_digest_buffer> make(const H& hash, std::span<const Key> keys, const memory_hooks* hooks) noexcept {
     key_digest_buffer made;
-    auto memory = aligned_buffer::make(keys.size() * sizeof(std::uint64_t), "the digests", hooks);
+    auto memory = aligned_buffer::make(std::uint64_t{keys.size()} * sizeof(std::uint64_t), "the digests", hooks);
     if (!memory) return fail(memory.error());
     made.memory_ = std::move(*memory);
     for (std::size_t first = 0; first < keys.size(); first += 64) {

@@ -38,7 +38,7 @@ struct mum {
   static constexpr std::uint64_t second_multiplier = 0xbe5466cf34e90c6dULL;
 
   [[nodiscard]] std::uint64_t integer(std::uint64_t key) const noexcept {
-    const uint128 product = static_cast<uint128>(key ^ (flip + seed)) * first_multiplier;
+    const uint128 product = multiply_wide(key ^ (flip + seed), first_multiplier);
     const std::uint64_t x =
         (static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U)) * second_multiplier;
     return x ^ (x >> 32U);

@@ -30,6 +30,7 @@
 #include <bloomery/core/result.hpp>
 #include <bloomery/core/wide.hpp>
 #include <bloomery/hash/digest_feed.hpp>
+#include <bloomery/kernels/cuckoo/search.hpp>
 #include <bloomery/kernels/cuckoo/sorted.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -79,12 +80,6 @@ struct cuckoo_geometry {
     if (form == cuckoo_form::redis) return (buckets * slots + 7) / 8 * 8;
     return ((buckets - 1) * stride() / 8 + (is_narrow() ? 8 : 16) + 7) / 8 * 8;
   }
-};
-
-struct cuckoo_key {
-  std::uint64_t first;
-  std::uint64_t other;
-  std::uint64_t fingerprint;
 };
 
 // The slots in which the key may be: those of two buckets, which may be one (redis) or share a slot (window).
@@ -167,8 +162,17 @@ struct cuckoo_table {
     return stored;
   }
   [[nodiscard]] Word pattern(std::uint64_t fingerprint) const noexcept {
-    if constexpr (Form == cuckoo_form::window) return low * (fingerprint << 1U) | tags;
-    return low * fingerprint;
+    if constexpr (Form == cuckoo_form::window) return in_every_lane(fingerprint << 1U) | tags;
+    return in_every_lane(fingerprint);
+  }
+  // In 128 bits by products of 64, for processors that have no wider ones.
+  [[nodiscard]] Word in_every_lane(std::uint64_t slot) const noexcept {
+    if constexpr (sizeof(Word) == 8) {
+      return low * slot;
+    } else {
+      return multiply_wide(static_cast<std::uint64_t>(low), slot) +
+             (static_cast<Word>(static_cast<std::uint64_t>(low >> 64U) * slot) << 64U);
+    }
   }
   // Not 0 when a lane is 0; the lowest bit set belongs to the lowest such lane.
   [[nodiscard]] Word any_zero(Word word) const noexcept { return (word - low) & ~word & high; }
@@ -267,76 +271,6 @@ struct cuckoo_editor : cuckoo_table<Word, Form, Whole> {
   }
 };
 
-// The search for space: buckets to look into, each reached by moving one slot's content out of another.
-struct cuckoo_search {
-  struct step {
-    std::uint64_t bucket;
-    std::uint32_t slot;    // what moves here from the bucket before
-    std::uint16_t before;  // that step's index, or none
-    std::uint8_t lane;     // where it is there
-    std::uint8_t skip;     // a lane here that the search has been to: where it is, seen from here; or no lane
-  };
-  // Most searches look into a few buckets. A search that fails looks into all of these, which takes some tens of
-  // microseconds; four times as many would fill the slots by half a percent more.
-  static constexpr std::size_t most_steps = 4096;
-  static constexpr std::uint16_t none = 0xffff;
-  static constexpr std::uint8_t no_lane = 0xff;
-  std::array<step, most_steps> steps;
-
-  // Makes all moves of the chain that ends in the free lane of steps[at], from there on, and puts the fingerprint where
-  // the chain begins. A shortest chain passes no bucket twice, so that the lanes are those that the search saw, also
-  // where a write sorts them.
-  template <class Editor>
-  void apply(const Editor& table, std::size_t at, unsigned lane, std::uint64_t fingerprint) const noexcept {
-    for (; steps[at].before != none; at = steps[at].before) {
-      table.write(steps[at].bucket, lane, table.slot_of(table.fingerprint_of(steps[at].slot), lane));
-      lane = steps[at].lane;
-    }
-    table.write(steps[at].bucket, lane, table.slot_of(fingerprint, lane));
-  }
-
-  // Where the content of a bucket's lanes can go: how many steps, with their memory prefetched.
-  template <class Editor>
-  std::size_t next_steps(const Editor& table, std::size_t at, std::array<step, 8>& next) const noexcept {
-    const std::uint64_t bucket = steps[at].bucket;
-    const auto lanes = table.lanes(bucket);
-    std::size_t count = 0;
-    for (unsigned lane = 0; lane < table.slots; ++lane) {
-      if (lane == steps[at].skip) continue;
-      const std::uint32_t slot = table.lane(lanes, lane);
-      const std::uint64_t owner = table.owner(bucket, lane, slot);
-      const auto before = static_cast<std::uint16_t>(at);
-      const auto from = static_cast<std::uint8_t>(lane);
-      next[count++] = {table.other(owner, table.fingerprint_of(slot)), slot, before, from, no_lane};
-      if (owner != bucket) next[count++] = {owner, slot, before, from, static_cast<std::uint8_t>(slot & 1U)};
-    }
-    for (std::size_t i = 0; i < count; ++i) table.prefetch(next[i].bucket);
-    return count;
-  }
-
-  // For a key whose two buckets are full.
-  template <class Editor>
-  bool run(const Editor& table, const cuckoo_key& key) noexcept {
-    steps[0] = {key.first, 0, none, 0, no_lane};
-    steps[1] = {key.other, 0, none, 0, no_lane};
-    std::size_t end = 2;
-    std::array<step, 8> next;
-    for (std::size_t at = 0; at < end; ++at) {
-      const std::size_t count = next_steps(table, at, next);
-      for (std::size_t i = 0; i < count; ++i) {
-        if (end == most_steps) return false;
-        steps[end] = next[i];
-        if (const auto free = table.any_zero(table.lanes(next[i].bucket)); free != 0) {
-          apply(table, end, table.lane_of(free), key.fingerprint);
-          return true;
-        }
-        ++end;
-      }
-    }
-    return false;
-  }
-};
-
 // What an insert does with a key that may be there already.
 enum class cuckoo_copies : std::uint8_t { keep = 0, drop = 1 };
 
@@ -358,8 +292,7 @@ insert_result cuckoo_insert(const Editor& table, const cuckoo_key& key, cuckoo_c
     table.write(to_first ? key.first : key.other, lane, table.slot_of(key.fingerprint, lane));
     return done;
   }
-  cuckoo_search search;
-  return search.run(table, key) ? done : insert_result::full;
+  return cuckoo_make_room(table, key) ? done : insert_result::full;
 }
 
 // How many of the key's slots there were before one was emptied.

@@ -28,6 +28,7 @@
 #include <bit>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/result.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/core/wide.hpp>
 #include <bloomery/hash/digest_feed.hpp>
 #include <cstddef>
@@ -381,7 +382,7 @@ bool dleft_each(const dleft_table<Words>& table, F&& f) noexcept {
       if (counter == 0) continue;
       std::uint64_t remainder = 0;
       for (unsigned j = 0; j < g.remainder_bits; ++j) remainder |= bit(2 + j) << j;
-      const std::uint64_t shift = g.shifts(remainder)[bucket / g.buckets];
+      const std::uint64_t shift = g.shifts(remainder)[to_size(bucket / g.buckets)];
       const std::uint64_t here = bucket % g.buckets;
       const std::uint64_t start = here >= shift ? here - shift : here + g.buckets - shift;
       if (!f(start << g.remainder_bits | remainder, counter)) return false;

@@ -32,7 +32,7 @@ inline constexpr std::size_t growing_page_bytes = growing_page_lines * growing_l
 
 // A pointer to something on a cache line, with a number below 64 in its low bits.
 template <class T>
-struct tagged_pointer {
+struct alignas(8) tagged_pointer {  // so that tables of them are on cache lines also where addresses have 32 bits
   T* address;
 
   [[nodiscard]] unsigned tag() const noexcept { return static_cast<unsigned>(number()) & 63U; }

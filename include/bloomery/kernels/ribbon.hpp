@@ -68,7 +68,7 @@ struct ribbon_row {
   std::uint32_t fingerprint;
 };
 inline ribbon_row ribbon_row_of(std::uint64_t hash) noexcept {
-  const uint128 product = static_cast<uint128>(hash) * ribbon_row_multiplier;
+  const uint128 product = multiply_wide(hash, ribbon_row_multiplier);
   const auto upper = static_cast<std::uint64_t>(product >> 64U);
   return {(upper ^ static_cast<std::uint64_t>(product)) | 1U, static_cast<std::uint32_t>(upper)};
 }

@@ -24,6 +24,7 @@
 #include <array>
 #include <bit>
 #include <bloomery/core/bytes.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/core/wide.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -53,7 +54,7 @@ struct window_view {
 
   [[nodiscard]] std::uint64_t line_of(std::uint64_t digest) const noexcept { return fast_range(digest, lines); }
   [[nodiscard]] std::size_t offset_of(std::uint64_t digest) const noexcept {
-    return line_of(digest) * slots * window_line_bytes;
+    return to_size(line_of(digest) * slots * window_line_bytes);
   }
   // How many generations ago a stamp was the generation.
   [[nodiscard]] std::uint32_t gap(std::uint32_t stamp) const noexcept {

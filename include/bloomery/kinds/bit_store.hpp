@@ -43,7 +43,7 @@ class bit_store {
   [[nodiscard]] result<bit_store> clone(std::string_view what, const memory_hooks* hooks = nullptr) const noexcept {
     auto buffer = aligned_buffer::make(count_ * 8, what, hooks != nullptr ? hooks : buffer_.hooks());
     if (!buffer) return fail(buffer.error());
-    if (count_ != 0) std::memcpy(buffer->data(), words_, count_ * 8);
+    if (count_ != 0) std::memcpy(buffer->data(), words_, size_bytes());
     return adopt(std::move(*buffer));
   }
 
@@ -64,9 +64,10 @@ class bit_store {
   [[nodiscard]] std::uint64_t* data() noexcept { return words_; }
   [[nodiscard]] const std::uint64_t* data() const noexcept { return words_; }
   [[nodiscard]] std::uint64_t words() const noexcept { return count_; }
+  [[nodiscard]] std::size_t size_bytes() const noexcept { return to_size(count_ * 8); }
   [[nodiscard]] std::uint64_t word(std::uint64_t i) const noexcept { return little_endian(words_[i]); }
   [[nodiscard]] std::span<const std::byte> bytes() const noexcept {
-    return {reinterpret_cast<const std::byte*>(words_), count_ * 8};
+    return {reinterpret_cast<const std::byte*>(words_), size_bytes()};
   }
   [[nodiscard]] const memory_hooks* hooks() const noexcept { return buffer_.hooks(); }
 
@@ -101,7 +102,7 @@ class bit_store {
     return set_bits;
   }
   void clear() noexcept {
-    if (count_ != 0) std::memset(words_, 0, count_ * 8);
+    if (count_ != 0) std::memset(words_, 0, size_bytes());
   }
   void unite(const bit_store& other) noexcept {
     for (std::uint64_t i = 0; i < count_; ++i) words_[i] |= other.words_[i];
@@ -110,7 +111,7 @@ class bit_store {
     for (std::uint64_t i = 0; i < count_; ++i) words_[i] &= other.words_[i];
   }
   friend bool operator==(const bit_store& a, const bit_store& b) noexcept {
-    return a.count_ == b.count_ && (a.count_ == 0 || std::memcmp(a.words_, b.words_, a.count_ * 8) == 0);
+    return a.count_ == b.count_ && (a.count_ == 0 || std::memcmp(a.words_, b.words_, a.size_bytes()) == 0);
   }
 
  private:

@@ -60,7 +60,7 @@ class filter_chain {
   [[nodiscard]] const sub_filter* end() const noexcept { return list_.end(); }
 
   // For chains that are read or merged. `push` needs space.
-  result<void> reserve(std::size_t count, std::string_view what = "the filter") noexcept {
+  result<void> reserve(std::uint64_t count, std::string_view what = "the filter") noexcept {
     return list_.reserve(count, what, rule_.memory());
   }
   void push(sub_filter next) noexcept { list_.push(std::move(next)); }
@@ -89,8 +89,9 @@ class filter_chain {
   // Bit i of the mask answers digest i; the mask holds mask_words(digests.size()) words.
   template <class Digest>
   void may_contain_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
-    for (std::size_t first = 0; first < digests.size(); first += group) {
-      const auto here = digests.subspan(first, std::min(group, digests.size() - first));
+    constexpr std::size_t most = group_of<Digest>;
+    for (std::size_t first = 0; first < digests.size(); first += most) {
+      const auto here = digests.subspan(first, std::min(most, digests.size() - first));
       query(here, size(), mask.data() + first / 64);
     }
   }
@@ -142,7 +143,10 @@ class filter_chain {
   }
 
  private:
+  // As many as take 8 KiB on the stack.
   static constexpr std::size_t group = 1024;
+  template <class Digest>
+  static constexpr std::size_t group_of = group * sizeof(std::uint64_t) / sizeof(Digest);
   using group_mask = std::array<std::uint64_t, mask_words(group)>;
 
   template <class Digest>
@@ -183,9 +187,10 @@ class filter_chain {
 // found: rarer finds, such as false positives, cost less when they are looked up again.
 template <class Rule>
 template <class Digest>
-void filter_chain<Rule>::query(std::span<const Digest> digests, std::size_t end, std::uint64_t* mask) const noexcept {
-  std::array<Digest, group> packed;
-  std::array<std::uint16_t, group> place;  // in the group, of what is packed
+__attribute__((noinline)) void filter_chain<Rule>::query(std::span<const Digest> digests, std::size_t end,
+                                                         std::uint64_t* mask) const noexcept {
+  std::array<Digest, group_of<Digest>> packed;
+  std::array<std::uint16_t, group_of<Digest>> place;  // in the group, of what is packed
   group_mask found;
   std::span<const Digest> left = digests;
   bool is_packed = false;
@@ -218,8 +223,8 @@ void filter_chain<Rule>::query(std::span<const Digest> digests, std::size_t end,
 template <class Rule>
 template <class Digest>
 batch_outcome filter_chain<Rule>::insert_group(std::span<const Digest> digests) noexcept {
-  std::array<Digest, group> left;
-  std::array<std::uint16_t, group> place;
+  std::array<Digest, group_of<Digest>> left;
+  std::array<std::uint16_t, group_of<Digest>> place;
   group_mask found;
   query(digests, size() - 1, found.data());
   std::size_t count = 0;
@@ -230,7 +235,7 @@ batch_outcome filter_chain<Rule>::insert_group(std::span<const Digest> digests) 
   }
   batch_outcome outcome{digests.size(), 0};
   for (std::size_t i = 0; i < count;) {
-    const std::uint64_t fit = std::min<std::uint64_t>(rule_.room(newest()), count - i);
+    const std::size_t fit = to_size(std::min<std::uint64_t>(rule_.room(newest()), count - i));
     if (fit == 0) {
       if (!rule_.contains(newest(), left[i])) return {place[i], outcome.inserted};
       ++i;
@@ -249,7 +254,7 @@ batch_outcome filter_chain<Rule>::add_until_full(std::span<const Digest> digests
   while (all.taken < digests.size()) {
     // What comes after the next growth is looked up again: no more of it than the sub-filter has space for, twice.
     const std::size_t wish =
-        std::max<std::uint64_t>(64, std::min<std::uint64_t>(group, 2 * std::min(rule_.room(newest()), max_keys)));
+        to_size(std::clamp<std::uint64_t>(2 * std::min(rule_.room(newest()), max_keys), 64, group_of<Digest>));
     const auto here = digests.subspan(all.taken, std::min(wish, digests.size() - all.taken));
     const batch_outcome some = insert_group(here);
     all.taken += some.taken;

@@ -28,6 +28,7 @@
 #include <array>
 #include <bit>
 #include <bloomery/core/config.hpp>
+#include <bloomery/core/size.hpp>
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -101,9 +102,9 @@ class double_hashing {
         // How many b close after i steps and j wraps, and not before.
         double count = shift % common * j % common == 0 ? static_cast<double>(common) : 0.0;
         for (std::uint64_t part = 2; part <= std::gcd(i, j); ++part) {
-          if (std::gcd(i, j) % part == 0) count -= steps[i / part][j / part];
+          if (std::gcd(i, j) % part == 0) count -= steps[to_size(i / part)][to_size(j / part)];
         }
-        steps[i][j] = count;
+        steps[to_size(i)][to_size(j)] = count;
         sum += count * each * (j == 0 || j == i ? 1.0 : 2.0);  // a pace above j / i, and one below
       }
     }

@@ -19,6 +19,8 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/buffer.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/kinds/concept.hpp>
 #include <cstddef>
@@ -102,9 +104,10 @@ class BLOOMERY_API explanation {
   static constexpr std::size_t max_groups = 64;
   static constexpr std::size_t max_cells = 4096;
 
-  explicit explanation(std::uint64_t digest) noexcept : digest_{{digest}}, digest_bits_(64) {}
-  explicit explanation(const digest128& digest) noexcept : digest_{{digest.low, digest.high}}, digest_bits_(128) {}
-  explicit explanation(const digest256& digest) noexcept : digest_(digest.word), digest_bits_(256) {}
+  explicit explanation(std::uint64_t digest) noexcept : explanation(std::array<std::uint64_t, 4>{digest}, 64) {}
+  explicit explanation(const digest128& digest) noexcept
+      : explanation(std::array<std::uint64_t, 4>{digest.low, digest.high}, 128) {}
+  explicit explanation(const digest256& digest) noexcept : explanation(digest.word, 256) {}
 
   [[nodiscard]] bool may_contain() const noexcept { return (decided_ && stage_says_yes_) != reversed_; }
   // The digest, lowest word first.
@@ -112,19 +115,19 @@ class BLOOMERY_API explanation {
     return std::span<const std::uint64_t>(digest_).first(digest_bits_ / 64);
   }
   [[nodiscard]] std::span<const lookup_group> groups() const noexcept {
-    return std::span<const lookup_group>(groups_).first(groups_kept_);
+    return {stored() == nullptr ? nullptr : stored()->groups.data(), groups_kept_};
   }
   [[nodiscard]] std::span<const lookup_probe> probes() const noexcept {
-    return std::span<const lookup_probe>(probes_).first(probes_kept_);
+    return {stored() == nullptr ? nullptr : stored()->probes.data(), probes_kept_};
   }
   [[nodiscard]] std::span<const lookup_probe> probes(const lookup_group& group) const noexcept {
     return probes().subspan(group.first, group.kept);
   }
   // The values of all cells around the probes, where these are few: of a small filter, of a block.
   [[nodiscard]] std::span<const std::uint8_t> cells(const lookup_group& group) const noexcept {
-    return std::span<const std::uint8_t>(cells_).subspan(group.cell_at, group.cells);
+    return std::span<const std::uint8_t>(stored()->cells).subspan(group.cell_at, group.cells);
   }
-  // Some probes or groups were left out; the numbers of all.
+  // Some probes or groups were left out (all of them, if there was no memory for them); the numbers of all.
   [[nodiscard]] bool is_cut() const noexcept { return probes_kept_ != probes_seen_ || groups_kept_ != groups_seen_; }
   [[nodiscard]] std::uint64_t probes_read() const noexcept { return probes_seen_; }
   [[nodiscard]] std::uint64_t groups_read() const noexcept { return groups_seen_; }
@@ -145,11 +148,13 @@ class BLOOMERY_API explanation {
   // Within a group: its cells, if so many have space; value(i) is that of the cell at position first + i.
   template <class Value>
   void draw(std::uint64_t first, std::uint64_t count, Value&& value) noexcept {
-    if (count > max_cells - cells_used_) return;
+    if (stored() == nullptr || count > max_cells - cells_used_) return;
     building_.first_cell = first;
     building_.cell_at = cells_used_;
     building_.cells = static_cast<std::uint16_t>(count);
-    for (std::uint64_t i = 0; i < count; ++i) cells_[cells_used_ + i] = static_cast<std::uint8_t>(value(i));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      stored()->cells[to_size(cells_used_ + i)] = static_cast<std::uint8_t>(value(i));
+    }
   }
   void reverse() noexcept { reversed_ = true; }
   void set_shard(unsigned shard, unsigned shards) noexcept {
@@ -161,6 +166,21 @@ class BLOOMERY_API explanation {
   // What does not match has half of the space, so that there is some left for what does.
   static constexpr std::size_t max_group_probes = max_probes / 2;
   static constexpr std::size_t max_other_groups = max_groups - 16;
+
+  // Some 20 KiB, which a caller's stack may not have.
+  struct parts {
+    std::array<lookup_group, max_groups> groups;
+    std::array<lookup_probe, max_probes> probes;
+    std::array<std::uint8_t, max_cells> cells;
+  };
+
+  explanation(const std::array<std::uint64_t, 4>& digest, unsigned bits) noexcept
+      : digest_(digest), digest_bits_(bits) {
+    if (auto memory = aligned_buffer::make(sizeof(parts), "the explanation")) memory_ = std::move(*memory);
+  }
+  // nullptr: there is no memory.
+  [[nodiscard]] parts* stored() noexcept { return reinterpret_cast<parts*>(memory_.data()); }
+  [[nodiscard]] const parts* stored() const noexcept { return reinterpret_cast<const parts*>(memory_.data()); }
 
   std::array<std::uint64_t, 4> digest_{};
   unsigned digest_bits_;
@@ -178,9 +198,7 @@ class BLOOMERY_API explanation {
   std::uint16_t groups_kept_ = 0;
   std::uint16_t cells_used_ = 0;
   lookup_group building_{};
-  std::array<lookup_group, max_groups> groups_{};
-  std::array<lookup_probe, max_probes> probes_{};
-  std::array<std::uint8_t, max_cells> cells_{};
+  aligned_buffer memory_;
 };
 
 // The bit at this position, of bytes that hold eight of them from their lowest one on; test(position) is its value.

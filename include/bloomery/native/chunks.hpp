@@ -9,6 +9,7 @@
 #include <array>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/result.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/hash/xxh3.hpp>
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +34,7 @@ BLOOMERY_API std::uint64_t chunk_checksum(std::uint64_t index, std::span<const s
 inline std::span<const std::byte> chunk_at(std::span<const std::byte> stored, std::uint64_t index) noexcept {
   const std::uint64_t first = index * chunk_bytes;
   const std::uint64_t left = stored.size() - first;
-  return stored.subspan(first, left < chunk_bytes ? left : chunk_bytes);
+  return stored.subspan(to_size(first), to_size(left < chunk_bytes ? left : chunk_bytes));
 }
 
 BLOOMERY_API failure chunk_damaged(std::uint64_t payload_offset, std::uint64_t stored_bytes,

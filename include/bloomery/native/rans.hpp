@@ -31,6 +31,7 @@
 
 #include <array>
 #include <bit>
+#include <bloomery/core/buffer.hpp>
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/result.hpp>
 #include <cmath>

@@ -14,7 +14,9 @@
 //               of another day, has another stamp, and the same content has the same.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <bloomery/core/buffer.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/core/wide.hpp>
 #include <bloomery/hash/concept.hpp>
@@ -64,7 +66,7 @@ BLOOMERY_API filter_params shard_params(const filter_params& all, unsigned count
 template <class Digest>
 class shard_sorter {
  public:
-  static constexpr std::size_t most = 2048;  // a multiple of 64
+  static constexpr std::size_t most = 4096 / sizeof(Digest);  // a multiple of 64; all of it is on the stack
 
   void sort(std::span<const Digest> made, unsigned count) noexcept {
     std::array<std::uint16_t, most> at;
@@ -100,20 +102,41 @@ class shard_sorter {
 namespace detail {
 
 // Where the digests of each shard are in a list that is in the order of shards.
-template <class Digest>
-struct dealt_digests {
-  std::array<std::size_t, std::size_t{max_shards} + 1> ends{};  // of the shard before
+class dealt_digests {
+ public:
+  template <class Digest>
+  static result<dealt_digests> make(std::span<const Digest> digests, unsigned shards,
+                                    const memory_hooks* memory) noexcept {
+    const std::size_t numbers = std::size_t{shards} + 1;
+    auto buffer = aligned_buffer::make(2 * numbers * sizeof(std::size_t), "the digests of the shards", memory);
+    if (!buffer) return fail(buffer.error());
+    dealt_digests made;
+    made.ends_ = reinterpret_cast<std::size_t*>(buffer->data());
+    made.next_ = made.ends_ + numbers;
+    made.buffer_ = std::move(*buffer);
+    for (const Digest& digest : digests) ++made.ends_[shard_of(digest, shards) + std::size_t{1}];
+    for (unsigned i = 1; i <= shards; ++i) made.ends_[i] += made.ends_[i - 1];
+    std::copy_n(made.ends_, numbers, made.next_);
+    return made;
+  }
+  template <class Digest>
   [[nodiscard]] std::span<Digest> of(unsigned shard, Digest* all) const noexcept {
-    return {all + ends[shard], ends[shard + std::size_t{1}] - ends[shard]};
+    return {all + ends_[shard], ends_[shard + std::size_t{1}] - ends_[shard]};
   }
-  void count(std::span<const Digest> digests, unsigned shards) noexcept {
-    for (const Digest& digest : digests) ++ends[shard_of(digest, shards) + std::size_t{1}];
-    for (unsigned i = 1; i <= shards; ++i) ends[i] += ends[i - 1];
-  }
+  [[nodiscard]] std::size_t end(unsigned shard) const noexcept { return ends_[shard + std::size_t{1}]; }
+  // The place of a shard's next digest.
+  [[nodiscard]] std::size_t& next(unsigned shard) noexcept { return next_[shard]; }
+
+ private:
+  dealt_digests() noexcept = default;
+  aligned_buffer buffer_;
+  std::size_t* ends_ = nullptr;  // of the shard before
+  std::size_t* next_ = nullptr;
 };
 
 // Digests into the order of their shards, in place: those of one shard in any order.
-BLOOMERY_API dealt_digests<std::uint64_t> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards) noexcept;
+BLOOMERY_API result<dealt_digests> sort_by_shard(std::span<std::uint64_t> digests, unsigned shards,
+                                                 const memory_hooks* memory) noexcept;
 
 }  // namespace detail
 

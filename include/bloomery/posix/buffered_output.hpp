@@ -30,7 +30,7 @@ class buffered_output {
 
  private:
   output_file* file_;
-  std::array<std::byte, 16384> held_{};
+  std::array<std::byte, 8192> held_;
   std::size_t used_ = 0;
 };
 

@@ -27,7 +27,7 @@ class input_file {
     int fd = detail::open_again(path.c_str(), O_RDONLY);
     // A socket as standard input cannot be opened by name.
     if (fd < 0 && errno == ENXIO && detail::descriptor_of(path.c_str()) >= 0) {
-      fd = ::dup(detail::descriptor_of(path.c_str()));
+      fd = detail::duplicate(detail::descriptor_of(path.c_str()));
     }
     if (fd < 0) return name_file(detail::fail_errno("cannot open", errno), path.c_str());
     auto file = adopt(detail::unique_fd(fd));
@@ -114,7 +114,7 @@ result<file_bytes> read_stream(const input_file& file, const memory_hooks* memor
   std::size_t room = 65536;
   while (true) {
     // One byte above the limit distinguishes a stream that ends there from one that continues.
-    if (limit != no_limit && room > limit) room = static_cast<std::size_t>(limit) + 1;
+    if (limit != no_limit && room > limit) room = to_size(limit) + 1;
     auto larger = aligned_buffer::make(room, "reading the filter", memory);
     if (!larger) return fail(larger.error());
     if (read.size != 0) std::memcpy(larger->data(), read.buffer.data(), read.size);

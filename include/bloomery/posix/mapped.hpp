@@ -166,7 +166,7 @@ class mapped {
 
   [[nodiscard]] bool known_whole() const noexcept { return trust_ || verified_.all(); }
   [[nodiscard]] std::span<const std::byte> stored() const noexcept {
-    return mapping_.bytes().subspan(header_.payload_offset(), header_.stored_bytes);
+    return mapping_.bytes().subspan(to_size(header_.payload_offset()), to_size(header_.stored_bytes));
   }
   [[nodiscard]] result<void> check_chunk(std::uint64_t chunk) const noexcept;
 
@@ -224,7 +224,8 @@ result<mapped<K>> mapped<K>::open(const native_file& file, bool trust, const mem
 template <mappable K>
 result<mapped<K>> mapped<K>::view(file_mapping mapping, const file_header& header, bool trust,
                                   const memory_hooks* memory) noexcept {
-  auto filter = K::view(header.shape, mapping.bytes().subspan(header.payload_offset(), header.stored_bytes));
+  auto filter =
+      K::view(header.shape, mapping.bytes().subspan(to_size(header.payload_offset()), to_size(header.stored_bytes)));
   if (!filter) return fail(filter.error());
   auto verified = detail::verified_chunks::make(header.chunks(), memory);
   if (!verified) return fail(verified.error());
@@ -236,9 +237,10 @@ result<void> mapped<K>::check_chunk(std::uint64_t chunk) const noexcept {
   const std::byte* table = mapping_.bytes().data() + header_.checksums_offset();
   const auto expected = load_le<std::uint64_t>(table + chunk * checksum_bytes);
   const std::uint64_t padding_at = header_.payload_offset() + header_.stored_bytes;
-  const bool whole = chunk_checksum(chunk, chunk_at(stored(), chunk)) == expected &&
-                     (chunk + 1 != header_.chunks() ||
-                      all_zero(mapping_.bytes().subspan(padding_at, padding_bytes(header_.stored_bytes))));
+  const bool whole =
+      chunk_checksum(chunk, chunk_at(stored(), chunk)) == expected &&
+      (chunk + 1 != header_.chunks() ||
+       all_zero(mapping_.bytes().subspan(to_size(padding_at), to_size(padding_bytes(header_.stored_bytes)))));
   if (!whole) {
     return name_file(chunk_damaged(header_.payload_offset(), header_.stored_bytes, chunk), mapping_.path());
   }
@@ -259,7 +261,7 @@ template <mappable K>
 template <class Digest>
 result<void> mapped<K>::query_batch(std::span<const Digest> digests, std::span<std::uint64_t> mask) const noexcept {
   if (mask.size() < mask_words(digests.size())) {
-    return fail(errc::bad_span, "the mask", {mask.size() * 64, digests.size()});
+    return fail(errc::bad_span, "the mask", {std::uint64_t{mask.size()} * 64, digests.size()});
   }
   if (auto fits = check_digest_width<Digest>(header_.shape.digest_bits); !fits) return fits;
   // A group's checks bring its bytes into the cache for the batch that follows. Whole words of the mask: 64 divides it.

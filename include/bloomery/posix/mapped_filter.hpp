@@ -91,7 +91,7 @@ class mapped_filter {
   template <class Key>
   result<void> query(std::span<const Key> keys, std::span<std::uint64_t> mask) const noexcept {
     if (mask.size() < mask_words(keys.size())) {
-      return fail(errc::bad_span, "the mask", {mask.size() * 64, keys.size()});
+      return fail(errc::bad_span, "the mask", {std::uint64_t{mask.size()} * 64, keys.size()});
     }
     const auto look_up = [&](auto digests, std::size_t first) {
       return file_.may_contain_batch(digests, mask.subspan(first / 64));

@@ -34,7 +34,7 @@ class output_set : private detail::pending_set {
     return room;
   }
   // A staged file; there must be space. A signal handler finds it here from now on.
-  void add(output_file file) noexcept {
+  void add(output_file&& file) noexcept {
     files_.push(std::move(file));
     if (place_ != nullptr) files_.back().release_slot();
   }

@@ -80,6 +80,25 @@ class stamping_sink {
   std::uint64_t value_ = 0;
 };
 
+// Writes one shard to its file. The names are in other frames of the stack.
+template <class Write>
+__attribute__((noinline)) result<void> stage_shard(output_file& file, unsigned index, const save_options& how,
+                                                   Write& write) noexcept {
+  buffered_output buffered(file);
+  if (auto done = write(index, byte_sink(buffered), how); !done) return done;
+  if (auto done = buffered.flush(); !done) return done;
+  return file.stage();
+}
+
+__attribute__((noinline)) inline result<output_file> open_shard(const char* path, unsigned index, unsigned count,
+                                                                bool replace) noexcept {
+  const shard_path name(path, index, count);
+  if (!name.fits) return fail_errno("cannot create", ENAMETOOLONG);
+  auto file = output_file::open(name.c_str(), replace);
+  if (!file) return fail_shard(index, count, file.error());
+  return file;
+}
+
 // What is written must be out of the way before the first file gets its name.
 template <class Write>
 result<void> stage_shards(const char* path, unsigned count, const save_options& options, Write& write,
@@ -87,15 +106,10 @@ result<void> stage_shards(const char* path, unsigned count, const save_options& 
   save_options how = options;
   how.shard.count = count;
   for (unsigned i = 0; i < count; ++i) {
-    const shard_path name(path, i, count);
-    if (!name.fits) return fail_errno("cannot create", ENAMETOOLONG);
-    auto file = output_file::open(name.c_str(), options.replace);
-    if (!file) return fail_shard(i, count, file.error());
+    auto file = open_shard(path, i, count, options.replace);
+    if (!file) return fail(file.error());
     how.shard.index = i;
-    buffered_output buffered(*file);
-    if (auto done = write(i, byte_sink(buffered), how); !done) return fail_shard(i, count, done.error());
-    if (auto done = buffered.flush(); !done) return fail_shard(i, count, done.error());
-    if (auto done = file->stage(); !done) return fail_shard(i, count, done.error());
+    if (auto done = stage_shard(*file, i, how, write); !done) return fail_shard(i, count, done.error());
     files.add(std::move(*file));
   }
   return {};

@@ -58,6 +58,16 @@ class unique_fd {
 // -1 with errno set on failure.
 BLOOMERY_API int open_again(const char* path, int flags, mode_t mode = 0) noexcept;
 
+// The same open file by another number; -1 with errno ENOTSUP where the system has no such call.
+BLOOMERY_API int duplicate(int fd) noexcept;
+
+// Owner and group, as far as the system allows to set them, and permission bits. Nothing where files have no such.
+BLOOMERY_API result<void> set_owner(int fd, uid_t owner, gid_t group) noexcept;
+BLOOMERY_API result<void> set_mode(int fd, mode_t mode) noexcept;
+
+// Another number for each process that runs; 0 where there are no processes.
+BLOOMERY_API std::uint64_t process_number() noexcept;
+
 BLOOMERY_API result<void> write_all(int fd, std::span<const std::byte> bytes) noexcept;
 
 // "/dev/stdout", "/dev/fd/5" and the like name a descriptor that is open already; -1 for every other path. Opening such

@@ -50,7 +50,8 @@ BLOOMERY_API result<shard_list> read_shard_list(file_path path, unsigned shards,
 // Calls work(shard, its digests, their places in the group, place of the group) for every shard of every group, until
 // that returns an error.
 template <class Digest, class Work>
-result<void> for_each_shard_group(std::span<const Digest> digests, unsigned shards, Work&& work) noexcept {
+__attribute__((noinline)) result<void> for_each_shard_group(std::span<const Digest> digests, unsigned shards,
+                                                            Work&& work) noexcept {
   constexpr std::size_t group = shard_sorter<Digest>::most;
   shard_sorter<Digest> sorted;
   for (std::size_t first = 0; first < digests.size(); first += group) {

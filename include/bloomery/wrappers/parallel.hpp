@@ -14,6 +14,7 @@
 // memory one thread fills.
 #pragma once
 
+#include <bloomery/core/size.hpp>
 #include <bloomery/core/threads.hpp>
 #include <bloomery/filter.hpp>
 #include <bloomery/kernels/split_digests.hpp>
@@ -38,7 +39,7 @@ class sorted_digests {
   static result<sorted_digests> make(unsigned threads) noexcept {
     sorted_digests sorted;
     sorted.threads_ = threads;
-    const std::size_t bytes = 2 * std::size_t{threads} * threads * sorted.list_words() * sizeof(std::uint64_t);
+    const std::uint64_t bytes = 2 * std::uint64_t{threads} * threads * sorted.list_words() * sizeof(std::uint64_t);
     auto memory = aligned_buffer::make(bytes, "sorted digests");
     if (!memory) return fail(memory.error());
     sorted.memory_ = std::move(*memory);
@@ -53,7 +54,7 @@ class sorted_digests {
   }
   [[nodiscard]] std::span<const std::uint64_t> of(unsigned round, unsigned thread, unsigned part) noexcept {
     const std::uint64_t* count = list(round, thread, part);
-    return {count + head, *count};
+    return {count + head, to_size(*count)};
   }
 
  private:

@@ -37,7 +37,7 @@ BLOOMERY_BODY result<owned<bloom_chain>> bloom_chain::make_empty(const bloom_hea
 BLOOMERY_BODY void bloom_chain::destroy(bloom_chain* chain) noexcept {
   const memory_hooks* const hooks = chain->hooks_;
   for (std::size_t i = 0; i < chain->count_; ++i) {
-    static_cast<void>(block::adopt(chain->list_[i].bits, chain->list_[i].size_bytes, hooks));
+    static_cast<void>(block::adopt(chain->list_[i].bits, to_size(chain->list_[i].size_bytes), hooks));
   }
   static_cast<void>(block::adopt(chain->list_, chain->room_ * sizeof(sub_filter), hooks));
   chain->~bloom_chain();
@@ -86,7 +86,7 @@ BLOOMERY_BODY result<owned<bloom_chain>> bloom_chain::clone(const memory_hooks* 
   for (std::size_t i = 0; i < count_; ++i) {
     auto same = block::make(list_[i].size_bytes, (*copy)->hooks_);
     if (!same) return fail(same.error());
-    std::memcpy(same->data(), list_[i].bits, list_[i].size_bytes);
+    std::memcpy(same->data(), list_[i].bits, same->size_bytes());
     (*copy)->push(record(i), std::move(*same));
   }
   return copy;
@@ -94,9 +94,9 @@ BLOOMERY_BODY result<owned<bloom_chain>> bloom_chain::clone(const memory_hooks* 
 
 BLOOMERY_BODY void bloom_chain::clear() noexcept {
   for (; count_ > 1; --count_) {
-    static_cast<void>(block::adopt(list_[count_ - 1].bits, list_[count_ - 1].size_bytes, hooks_));
+    static_cast<void>(block::adopt(list_[count_ - 1].bits, to_size(list_[count_ - 1].size_bytes), hooks_));
   }
-  std::memset(list_[0].bits, 0, list_[0].size_bytes);
+  std::memset(list_[0].bits, 0, to_size(list_[0].size_bytes));
   list_[0].keys = 0;
 }
 
@@ -303,7 +303,7 @@ BLOOMERY_BODY bool bloom_chain::equals(const bloom_chain& other) const noexcept 
   if (options_ != other.options_ || growth_ != other.growth_ || count_ != other.count_) return false;
   for (std::size_t i = 0; i < count_; ++i) {
     if (!(record(i) == other.record(i))) return false;
-    if (std::memcmp(list_[i].bits, other.list_[i].bits, list_[i].size_bytes) != 0) return false;
+    if (std::memcmp(list_[i].bits, other.list_[i].bits, to_size(list_[i].size_bytes)) != 0) return false;
   }
   return true;
 }
@@ -331,7 +331,8 @@ BLOOMERY_BODY dump_chunk bloom_chain::scan(std::int64_t iterator, std::uint64_t 
   const auto place = detail::find_chunk(count_, static_cast<std::uint64_t>(iterator) - 1, size);
   if (!place.found) return {};
   const std::uint64_t length = std::min(most, size(place.sub_filter) - place.offset);
-  return {iterator + static_cast<std::int64_t>(length), bits(place.sub_filter).subspan(place.offset, length)};
+  return {iterator + static_cast<std::int64_t>(length),
+          bits(place.sub_filter).subspan(to_size(place.offset), to_size(length))};
 }
 
 BLOOMERY_BODY chunk_outcome bloom_chain::load_chunk(std::int64_t iterator, std::span<const std::byte> bytes) noexcept {
@@ -354,7 +355,7 @@ BLOOMERY_BODY result<owned<bloom_chain>> bloom_chain::from_header(std::span<cons
                 {header.size(), head.header_bytes()});
   }
   const auto record_at = [&](std::uint64_t i) {
-    return bloom_record::read(header.subspan(bloom_head::size_bytes + i * bloom_record::stored_bytes));
+    return bloom_record::read(header.subspan(to_size(bloom_head::size_bytes + i * bloom_record::stored_bytes)));
   };
   // All of it before anything is allocated.
   std::uint64_t keys = 0;

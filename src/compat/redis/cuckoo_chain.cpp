@@ -120,7 +120,7 @@ BLOOMERY_BODY result<owned<cuckoo_chain>> cuckoo_chain::make_empty(const cuckoo_
 }
 
 BLOOMERY_BODY void cuckoo_chain::drop_newest() noexcept {
-  static_cast<void>(block::adopt(list_[count_ - 1].slots, size_of(count_ - 1), hooks_));
+  static_cast<void>(block::adopt(list_[count_ - 1].slots, to_size(size_of(count_ - 1)), hooks_));
   --count_;
 }
 
@@ -152,7 +152,7 @@ BLOOMERY_BODY result<owned<cuckoo_chain>> cuckoo_chain::clone(const memory_hooks
   for (std::size_t i = 0; i < count_; ++i) {
     auto same = block::make(size_of(i), (*copy)->hooks_);
     if (!same) return fail(same.error());
-    std::memcpy(same->data(), list_[i].slots, size_of(i));
+    std::memcpy(same->data(), list_[i].slots, same->size_bytes());
     (*copy)->list_[(*copy)->count_++] = {same->release(), list_[i].buckets};
   }
   return copy;
@@ -160,7 +160,7 @@ BLOOMERY_BODY result<owned<cuckoo_chain>> cuckoo_chain::clone(const memory_hooks
 
 BLOOMERY_BODY void cuckoo_chain::clear() noexcept {
   while (count_ > 1) drop_newest();
-  std::memset(list_[0].slots, 0, size_of(0));
+  std::memset(list_[0].slots, 0, to_size(size_of(0)));
   keys_ = 0;
   removed_ = 0;
 }
@@ -420,7 +420,7 @@ BLOOMERY_BODY bool cuckoo_chain::equals(const cuckoo_chain& other) const noexcep
   }
   for (std::size_t i = 0; i < count_; ++i) {
     if (list_[i].buckets != other.list_[i].buckets) return false;
-    if (std::memcmp(list_[i].slots, other.list_[i].slots, size_of(i)) != 0) return false;
+    if (std::memcmp(list_[i].slots, other.list_[i].slots, to_size(size_of(i))) != 0) return false;
   }
   return true;
 }
@@ -447,7 +447,8 @@ BLOOMERY_BODY dump_chunk cuckoo_chain::scan(std::int64_t iterator, std::uint64_t
   const auto place = detail::find_chunk(count_, static_cast<std::uint64_t>(iterator) - 1, size);
   if (!place.found) return {};
   const std::uint64_t length = std::min(most, size(place.sub_filter) - place.offset);
-  return {iterator + static_cast<std::int64_t>(length), slots(place.sub_filter).subspan(place.offset, length)};
+  return {iterator + static_cast<std::int64_t>(length),
+          slots(place.sub_filter).subspan(to_size(place.offset), to_size(length))};
 }
 
 BLOOMERY_BODY chunk_outcome cuckoo_chain::load_chunk(std::int64_t iterator, std::span<const std::byte> bytes) noexcept {

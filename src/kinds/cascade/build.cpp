@@ -48,12 +48,14 @@ BLOOMERY_BODY result<std::uint64_t> sift(const kernels::ribbon_view& view, unsig
   auto* const counts = reinterpret_cast<std::uint64_t*>(buffer->data());
   run_tasks(workers.threads(), chunks, [&](std::uint64_t task, unsigned /*part*/) {
     const std::uint64_t first = task * chunk;
-    counts[task] =
-        matching_first(view, functions, digests.subspan(first, std::min<std::uint64_t>(chunk, digests.size() - first)));
+    counts[task] = matching_first(
+        view, functions,
+        digests.subspan(to_size(first), to_size(std::min<std::uint64_t>(chunk, digests.size() - first))));
   });
   std::uint64_t kept = 0;
   for (std::uint64_t task = 0; task < chunks; ++task) {
-    for (std::uint64_t i = 0; i < counts[task]; ++i) std::swap(digests[kept++], digests[task * chunk + i]);
+    for (std::uint64_t i = 0; i < counts[task]; ++i)
+      std::swap(digests[to_size(kept++)], digests[to_size(task * chunk + i)]);
   }
   return kept;
 }

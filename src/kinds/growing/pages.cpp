@@ -20,7 +20,7 @@ BLOOMERY_BODY bool growing_pages::add_slab(std::uint64_t pages) noexcept {
     const std::uint64_t room = own_.slab_room == 0 ? 8 : own_.slab_room * 2;
     slab* more = take<slab>(room);
     if (more == nullptr) return false;
-    if (own_.slab_count != 0) std::memcpy(more, own_.slabs, own_.slab_count * sizeof(slab));
+    if (own_.slab_count != 0) std::memcpy(more, own_.slabs, to_size(own_.slab_count * sizeof(slab)));
     give(own_.slabs, own_.slab_room);
     own_.slabs = more;
     own_.slab_room = room;
@@ -161,7 +161,7 @@ BLOOMERY_BODY void growing_pages::reset(unsigned depth) noexcept {
   std::uint64_t kept = 0;
   for (; room < wanted; ++kept) {
     slab& here = own_.slabs[kept];
-    std::memset(here.memory, 0, here.used * page_stride);
+    std::memset(here.memory, 0, to_size(here.used * page_stride));
     here.used = 0;
     room += here.room;
   }

@@ -48,7 +48,7 @@ BLOOMERY_BODY std::uint64_t window_engine::insert(const std::uint64_t* digests, 
     if (current_.generation != schedule_.generation) current_ = view_of(schedule_.generation);
     left = std::clamp<std::uint64_t>(left, 1, renewal_inserts_);  // a record in a file may hold anything
     const kernels::window_insert_outcome some = active_kernels<kernels::window_kernels>().insert(
-        bytes(), current_, digests, std::min<std::uint64_t>(count, left),
+        bytes(), current_, digests, to_size(std::min<std::uint64_t>(count, left)),
         schedule_.generation_keys - schedule_.counted);
     inserted += some.inserted;
     schedule_.counted += some.counted;

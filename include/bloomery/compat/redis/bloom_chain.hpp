@@ -27,6 +27,7 @@
 
 #include <bloomery/compat/redis/bloom_records.hpp>
 #include <bloomery/compat/redis/host.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/kernels/redis_bloom.hpp>
 
@@ -76,7 +77,7 @@ class BLOOMERY_API bloom_chain {
   [[nodiscard]] bloom_head head() const noexcept;
   [[nodiscard]] bloom_record record(std::size_t index) const noexcept;
   [[nodiscard]] std::span<const std::byte> bits(std::size_t index) const noexcept {
-    return {list_[index].bits, list_[index].size_bytes};
+    return {list_[index].bits, to_size(list_[index].size_bytes)};
   }
   // "Size" of BF.INFO, which counts the product's structures.
   [[nodiscard]] std::uint64_t info_bytes() const noexcept;

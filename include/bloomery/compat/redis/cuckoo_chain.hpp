@@ -26,6 +26,7 @@
 
 #include <bloomery/compat/redis/host.hpp>
 #include <bloomery/core/bytes.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/kernels/cuckoo/redis.hpp>
 #include <optional>
 
@@ -129,7 +130,7 @@ class BLOOMERY_API cuckoo_chain {
   [[nodiscard]] std::size_t sub_filters() const noexcept { return count_; }
   [[nodiscard]] cuckoo_head head() const noexcept;
   [[nodiscard]] std::span<const std::byte> slots(std::size_t index) const noexcept {
-    return {list_[index].slots, size_of(index)};
+    return {list_[index].slots, to_size(size_of(index))};
   }
   [[nodiscard]] kernels::cuckoo_geometry geometry(std::size_t index) const noexcept;
   [[nodiscard]] table_type table(std::size_t index) const noexcept { return {list_[index].slots, geometry(index)}; }

@@ -29,10 +29,10 @@ class block {
     if (size_bytes == 0) return made;
     void* memory = size_bytes > aligned_buffer::max_bytes
                        ? nullptr
-                       : made.hooks_->allocate(made.hooks_->context, size_bytes, block_alignment_bytes);
+                       : made.hooks_->allocate(made.hooks_->context, to_size(size_bytes), block_alignment_bytes);
     if (memory == nullptr) return fail(errc::out_of_memory, "the filter", {size_bytes});
     made.data_ = static_cast<std::byte*>(memory);
-    made.size_ = size_bytes;
+    made.size_ = to_size(size_bytes);
     return made;
   }
   // Memory that these hooks can release, with this size.
@@ -119,7 +119,7 @@ struct block_mover {
   template <class T>
   [[nodiscard]] T* moved(T* memory, std::uint64_t size_bytes) const noexcept {
     if (memory == nullptr || size_bytes == 0) return memory;
-    void* const now = move(context, memory, static_cast<std::size_t>(size_bytes));
+    void* const now = move(context, memory, to_size(size_bytes));
     return now == nullptr ? memory : static_cast<T*>(now);
   }
 };

@@ -49,7 +49,7 @@ struct new_cascade {
       const auto view = ribbon_view_of(made.geometry.sieve, words);
       const auto through = sift(view, made.geometry.sieve.widest(), others, *workers);
       if (!through) return fail(through.error());
-      others = others.first(*through);
+      others = others.first(to_size(*through));
     }
     std::array lists{ribbon_keys(held), ribbon_keys(others)};
     ribbon_enter(lists, cascade_geometry::table_salt, workers->threads());
@@ -61,7 +61,7 @@ struct new_cascade {
     auto all = aligned_buffer::make(made.geometry.payload_bytes(), "the filter", memory);
     if (!all) return fail(all.error());
     if (sieve.size_bytes() != 0) std::memcpy(all->data(), sieve.data(), sieve.size_bytes());
-    table->put(all->bytes().subspan(made.geometry.table_word() * 8));
+    table->put(all->bytes().subspan(to_size(made.geometry.table_word() * 8)));
     made.payload = std::move(*all);
     return made;
   }

@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <bloomery/core/size.hpp>
 #include <bloomery/core/wide.hpp>
 #include <bloomery/core/worker_pool.hpp>
 #include <bloomery/kernels/fuse.hpp>
@@ -45,8 +46,8 @@ struct fuse_work {
 template <unsigned Wise>
 bool fuse_count(const kernels::fuse_places places, std::uint64_t base, std::span<const std::uint64_t> xs,
                 const fuse_work work) noexcept {
-  std::memset(work.keys, 0, work.cells * sizeof(std::uint64_t));
-  std::memset(work.counts, 0, work.cells);
+  std::memset(work.keys, 0, to_size(work.cells * sizeof(std::uint64_t)));
+  std::memset(work.counts, 0, to_size(work.cells));
   unsigned most = 0;
   for (const std::uint64_t x : xs) {
     for (const std::uint64_t at : places.of_x<Wise>(x).at) {

@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <bloomery/core/size.hpp>
 #include <bloomery/kernels/fuse.hpp>
 #include <bloomery/sizing/sizing.hpp>
 #include <cmath>
@@ -49,7 +50,7 @@ struct fuse_model {
     const table& measured = wise == 3 ? wise3 : wise4;
     const std::size_t i = bits - least_segment_bits;
     const std::uint64_t most = measured.few.size();
-    double keys = measured.few[std::min(segments, most) - 1] * measured.share[i];
+    double keys = measured.few[to_size(std::min(segments, most) - 1)] * measured.share[i];
     if (segments > most) keys += static_cast<double>(segments - most) * measured.slope[i];
     return std::ldexp(keys, static_cast<int>(bits));
   }

@@ -166,7 +166,7 @@ bool growing_engine<Slots>::put(growing_state& state, std::uint64_t code, std::u
   if (count == 0) return true;
   if (!growing_spill(state.pages, page.pointer()).add(code, count)) return false;
   state.spilled += count;
-  state.covered += static_cast<uint128>(kernels::growing_covers(code)) * count;
+  state.covered += multiply_wide(kernels::growing_covers(code), count);
   return true;
 }
 
@@ -234,7 +234,7 @@ bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, ke
   for (std::uint32_t i = 0; i < before.spilled; ++i) {
     const auto [code, count] = before.spill[i];
     state.spilled -= count;
-    state.covered -= static_cast<uint128>(kernels::growing_covers(code)) * count;
+    state.covered -= multiply_wide(kernels::growing_covers(code), count);
     static_cast<void>(put_split(state, code, count));  // the spills have space for everything
   }
   pages.give_spill(before.spill, before.room);

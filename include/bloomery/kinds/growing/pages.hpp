@@ -129,7 +129,7 @@ class BLOOMERY_API growing_pages {
   // Memory is requested in whole cache lines, so that addresses can carry tags.
   template <class T>
   static std::size_t bytes_of(std::uint64_t count) noexcept {
-    return (count * sizeof(T) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes;
+    return to_size((count * sizeof(T) + cache_line_bytes - 1) / cache_line_bytes * cache_line_bytes);
   }
   template <class T>
   T* take(std::uint64_t count) noexcept {

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <bloomery/core/bytes.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/kinds/growing/engine.hpp>
 #include <span>
 
@@ -105,7 +106,7 @@ result<growing_state> growing_stored<Slots>::read(std::span<const std::byte> byt
   for (std::uint64_t i = 0; i < pages; ++i, lines += kernels::growing_page_bytes) {
     const auto word = load_le<std::uint64_t>(bytes.data() + i * page_entry_bytes);
     const unsigned depth = word & 0xffU;
-    const auto spill = bytes.subspan(spill_at, (word >> 8U) * spilled_bytes);
+    const auto spill = bytes.subspan(to_size(spill_at), to_size((word >> 8U) * spilled_bytes));
     if (auto done = read_page(state, prefix, depth, lines, spill); !done) return fail(done.error());
     spill_at += spill.size();
     prefix += depth == 0 ? 0 : std::uint64_t{1} << (64U - depth);
@@ -167,7 +168,7 @@ result<void> growing_stored<Slots>::read_spill(growing_state& state, std::uint64
     notes.spill[notes.spilled] = {code, count};
     growing_spill::note_entry(notes, code);
     state.spilled += count;
-    state.covered += static_cast<uint128>(kernels::growing_covers(code)) * count;
+    state.covered += multiply_wide(kernels::growing_covers(code), count);
     before = code;
   }
   return {};

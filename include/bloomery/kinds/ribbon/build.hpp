@@ -20,6 +20,7 @@
 
 #include <bit>
 #include <bloomery/core/cpu.hpp>
+#include <bloomery/core/size.hpp>
 #include <bloomery/core/worker_pool.hpp>
 #include <bloomery/kernels/ribbon/dispatch.hpp>
 #include <bloomery/kinds/ribbon/keys.hpp>
@@ -39,7 +40,7 @@ class ribbon_band {
         fingerprints_(reinterpret_cast<std::uint32_t*>(scratch.data() + slots * 8)),
         slots_(slots),
         bits_(kernels::ribbon_bits_of(columns)) {
-    std::memset(scratch.data(), 0, bytes_for(slots));
+    std::memset(scratch.data(), 0, to_size(bytes_for(slots)));
   }
 
   // `slot` is where the equation begins, and afterwards where it is stored.
@@ -168,18 +169,18 @@ struct ribbon_new_layer {
       some_keys here;
       for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
         const auto all = keys[list];
-        while (end[list] < all.size() && start_of(all[end[list]]) < first + bucket) ++end[list];
-        here[list] = all.subspan(begin[list], end[list] - begin[list]);
+        while (end[list] < all.size() && start_of(all[to_size(end[list])]) < first + bucket) ++end[list];
+        here[list] = all.subspan(to_size(begin[list]), to_size(end[list] - begin[list]));
       }
       const bool bumps_all = !is_last && first + bucket == end_slot;
       const unsigned code = bumps_all ? 3U : add_bucket(here, first, first_slot, band);
       for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
         for (std::uint64_t& key : here[list]) {
           if (start_of(key) - first >= kernels::ribbon_thresholds[code]) break;
-          std::swap(keys[list][bumped[list]++], key);
+          std::swap(keys[list][to_size(bumped[list]++)], key);
         }
       }
-      thresholds.bytes()[first / bucket / 4] |= static_cast<std::byte>(code << (first / bucket % 4 * 2));
+      thresholds.bytes()[to_size(first / bucket / 4)] |= static_cast<std::byte>(code << (first / bucket % 4 * 2));
     }
     solve(band, first_slot / kernels::ribbon_width);
     return bumped;
@@ -213,7 +214,8 @@ struct ribbon_new_layer {
     workers.run(chunks(), [&](std::uint64_t chunk, std::span<std::byte> scratch) {
       some_keys some;
       for (std::size_t list = 0; list < ribbon_most_lists; ++list) {
-        some[list] = all[list].subspan(begins[list][chunk], begins[list][chunk + 1] - begins[list][chunk]);
+        some[list] =
+            all[list].subspan(to_size(begins[list][chunk]), to_size(begins[list][chunk + 1] - begins[list][chunk]));
       }
       const some_counts counts = fill_chunk(chunk, some, scratch);
       for (std::size_t list = 0; list < ribbon_most_lists; ++list) bumped[list][chunk] = counts[list];
@@ -222,7 +224,7 @@ struct ribbon_new_layer {
       std::uint64_t kept = 0;
       for (std::uint64_t chunk = 0; chunk < chunks(); ++chunk) {
         for (std::uint64_t i = 0; i < bumped[list][chunk]; ++i) {
-          std::swap(all[list][kept++], all[list][begins[list][chunk] + i]);
+          std::swap(all[list][to_size(kept++)], all[list][to_size(begins[list][chunk] + i)]);
         }
       }
       lists[list].keep(kept);
@@ -278,8 +280,8 @@ struct ribbon_layers {
   // The same into memory of that size that is all 0.
   void put(std::span<std::byte> to) const noexcept {
     for (unsigned layer = 0; layer < geometry.layers(); ++layer) {
-      put(layers[layer].words, to.subspan(geometry.word_of(layer) * 8));
-      put(layers[layer].thresholds, to.subspan(geometry.threshold_word_of(layer) * 8));
+      put(layers[layer].words, to.subspan(to_size(geometry.word_of(layer) * 8)));
+      put(layers[layer].thresholds, to.subspan(to_size(geometry.threshold_word_of(layer) * 8)));
     }
   }
 

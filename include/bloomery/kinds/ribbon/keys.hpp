@@ -5,6 +5,7 @@
 #pragma once
 
 #include <array>
+#include <bloomery/core/size.hpp>
 #include <bloomery/kernels/ribbon.hpp>
 #include <bloomery/kinds/digest_sort.hpp>
 #include <cstdint>
@@ -21,7 +22,7 @@ class ribbon_keys {
     while (layers_ != 0) leave();
   }
 
-  [[nodiscard]] std::span<std::uint64_t> keys() const noexcept { return keys_.first(count_); }
+  [[nodiscard]] std::span<std::uint64_t> keys() const noexcept { return keys_.first(to_size(count_)); }
   [[nodiscard]] std::uint64_t size() const noexcept { return count_; }
 
   // Hashes the keys for the next layer, and sorts them. Of those that are the same one goes on, and is there alone from
@@ -37,7 +38,7 @@ class ribbon_keys {
   // Back to before the layer was entered.
   void leave() noexcept {
     const entered& layer = entered_[--layers_];
-    for (std::uint64_t& key : keys_.first(layer.hashed)) key = kernels::ribbon_unhash(key, layer.multiplier);
+    for (std::uint64_t& key : keys_.first(to_size(layer.hashed))) key = kernels::ribbon_unhash(key, layer.multiplier);
     count_ = layer.count;
   }
   // Only the first so many go on.

@@ -75,7 +75,7 @@ struct ribbon_geometry {
   }
   [[nodiscard]] std::uint64_t first_wide(unsigned layer) const noexcept {
     if (rate.share == 0) return blocks[layer];
-    const uint128 product = static_cast<uint128>(blocks[layer] - 1) * rate.share;
+    const uint128 product = multiply_wide(blocks[layer] - 1, rate.share);
     return blocks[layer] - 1 - static_cast<std::uint64_t>((product + 0xffffffffU) >> 32U);
   }
   [[nodiscard]] std::uint64_t words(unsigned layer) const noexcept {

@@ -26,6 +26,7 @@
 //               computed again, because the last digit of a logarithm differs between machines.
 #pragma once
 
+#include <bloomery/core/size.hpp>
 #include <bloomery/kinds/chain.hpp>
 #include <bloomery/kinds/scalable/chain_rules.hpp>
 
@@ -194,10 +195,10 @@ result<chain<Rule>> chain<Rule>::over(const chain_settings& settings, const stor
     if (!size) return fail(size.error());
     if (*size > bytes.size() - start) return fail(errc::bad_field, "size of a sub-filter", {of.field[0]});
     // No filter of these bits holds so many keys at this FPR: the information-theoretic bound, with a margin.
-    if (!(static_cast<double>(capacity) * -std::log2(made.rate_of(i)) <= 16.0 * static_cast<double>(*size))) {
+    if (!(static_cast<double>(capacity) * -std::log2(made.rate_of(to_size(i))) <= 16.0 * static_cast<double>(*size))) {
       return fail(errc::bad_field, "capacity of a sub-filter", {capacity});
     }
-    auto filter = Rule::sub_filter::view(of, bytes.subspan(start, *size));
+    auto filter = Rule::sub_filter::view(of, bytes.subspan(to_size(start), to_size(*size)));
     if (!filter) return fail(filter.error());
     made.push({std::move(*filter), capacity, of.keys});
     keys += of.keys;

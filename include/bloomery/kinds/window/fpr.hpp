@@ -19,6 +19,7 @@
 
 #include <array>
 #include <bit>
+#include <bloomery/core/buffer.hpp>
 #include <bloomery/kernels/window.hpp>
 #include <cmath>
 #include <cstdint>
@@ -84,19 +85,26 @@ class window_fpr {
   static double stamped(unsigned hashes, const std::array<double, kernels::window_lanes + 1>& means) noexcept {
     constexpr std::size_t most_sets = std::size_t{1} << (max_stamped_hashes - 1);
     const std::size_t sets = std::size_t{1} << (hashes - 1);
+    // A caller's stack may be small. Refused memory leaves what is true of every filter.
+    struct table {
+      std::array<double, most_sets> tail;
+      std::array<double, max_stamped_hashes * most_sets> now;
+      std::array<double, max_stamped_hashes * most_sets> next;
+    };
+    auto memory = aligned_buffer::make(sizeof(table), "the false-positive rate");
+    if (!memory) return 1.0;
+    auto& [tail, now, next] = *reinterpret_cast<table*>(memory->data());
     // tail[set]: what the generations that began after the oldest of the last k lanes contribute, the set being final.
-    std::array<double, most_sets> tail{};
     for (std::size_t set = 0; set < sets; ++set) {
       tail[set] = 1;
       for (unsigned length = 1; length < hashes; ++length) {
         tail[set] *= means[static_cast<unsigned>(std::popcount(set & ((std::size_t{1} << length) - 1)))];
       }
     }
-    std::array<double, max_stamped_hashes * most_sets> now{};
     now[0] = 1;
     double total = 0;
     for (unsigned lane = 0; lane < kernels::window_lanes; ++lane) {
-      std::array<double, max_stamped_hashes * most_sets> next{};
+      next.fill(0);
       for (unsigned run = 0; run < hashes; ++run) {
         for (std::size_t set = 0; set < sets; ++set) {
           const double value = now[run * sets + set];
