@@ -40,6 +40,11 @@ std::uint64_t bits_per_item(const redis::bloom_chain& chain) noexcept;
 std::uint64_t bits_per_item(const new_filter& wanted) noexcept;
 // Whether a command for so many items may look at so many bits for each of them. If not, that was the answer.
 bool may_work(const call& made, std::uint64_t bits_per_item, std::size_t items) noexcept;
+inline bool may_work(const call& made, const redis::bloom_chain& chain) noexcept {
+  // With a limit that is not very low, no filter takes so much for one item.
+  if (chain.sub_filters() * redis::max_bloom_hashes <= configured.work_limit) return true;
+  return may_work(made, bits_per_item(chain), 1);
+}
 
 // What a command that makes filters, and one that fills them, reports to those who listen.
 inline constexpr const char* event_reserve = "bloom.reserve";

@@ -192,11 +192,11 @@ bool register_bloom_type(server_context* context) noexcept {
 
 open_bloom::open_bloom(server_context* context, server_string* name, int mode) noexcept
     : key_(server.open_key(context, name, mode)) {
-  if (key_ == nullptr || server.key_type(key_) == key_is_missing) return;
+  if (key_ == nullptr) return;
   if (server.module_type(key_) == type) {
     chain_ = static_cast<bloom_chain*>(server.module_value(key_));
   } else {
-    has_other_type_ = true;
+    has_other_type_ = server.key_type(key_) != key_is_missing;
   }
 }
 

@@ -240,7 +240,7 @@ def AtMaxmemoryAFilterDoesNotGrow():
 
 
 def WithEvictionOthersMakeRoom():
-    with Server("--maxmemory", "16mb", "--maxmemory-policy", "allkeys-lru") as server:
+    with Server("--maxmemory", "16mb", "--maxmemory-policy", "allkeys-lru", "--lazyfree-lazy-eviction", "no") as server:
         client = server.client()
         for i in range(40):
             same(client("BF.RESERVE", "f%d" % i, "0.01", "1000000"), Simple("OK"))
