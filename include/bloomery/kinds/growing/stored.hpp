@@ -147,9 +147,10 @@ result<void> growing_stored<Slots>::read_spill(growing_state& state, std::uint64
   const std::uint64_t entries = spill.size() / spilled_bytes;
   if (entries > 0xffffffffU) return damaged("a page has too many spilled codes");
   growing_page_notes& notes = growing_pages::notes_of(page);
-  notes.spill = state.pages.take_spill(entries);
+  const std::uint64_t room = growing_pages::spill_room(entries);
+  notes.spill = state.pages.take_spill(room);
   if (notes.spill == nullptr) return fail(errc::out_of_memory, "the filter", {spill.size()});
-  notes.room = static_cast<std::uint32_t>(entries);
+  notes.room = static_cast<std::uint32_t>(room);
   std::uint64_t before = 0;
   for (std::uint64_t i = 0; i < entries; ++i) {
     const auto code = load_le<std::uint64_t>(spill.data() + i * spilled_bytes);
