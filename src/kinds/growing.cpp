@@ -161,14 +161,7 @@ BLOOMERY_BODY stored_shape growing::shape() const noexcept {
           .field = {width_, static_cast<std::uint64_t>(mode_), state_.first_depth, pages(), state_.occurrences}};
 }
 
-BLOOMERY_BODY result<void> growing::serialize(std::span<std::byte> out) const noexcept {
-  const std::uint64_t needed = serialized_bytes();
-  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
-  detail::with_slots(width_, [&](auto engine) { stored<decltype(engine)>::write(state_, out.data()); });
-  return {};
-}
-
-BLOOMERY_BODY result<growing> growing::deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+BLOOMERY_BODY result<growing> growing::deserialize(const stored_shape& shape, const byte_feed& bytes,
                                                    const memory_hooks* hooks) noexcept {
   const auto& field = shape.field;
   if (field[0] != 16 && field[0] != 24 && field[0] != 32) return fail(errc::bad_field, "slot bits", {field[0]});

@@ -9,7 +9,7 @@
 namespace bloomery::test {
 
 struct counting_memory {
-  std::uint64_t refuse_at = ~std::uint64_t{0};  // the request that is refused, from 0
+  std::uint64_t refuse_at = ~std::uint64_t{0};    // the request that is refused, from 0
   std::uint64_t refuse_from = ~std::uint64_t{0};  // the first of those that are all refused
   std::uint64_t requests = 0;
   std::uint64_t requested_bytes = 0;

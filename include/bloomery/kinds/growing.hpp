@@ -154,9 +154,17 @@ class BLOOMERY_API growing {
   [[nodiscard]] std::uint64_t serialized_bytes() const noexcept {
     return detail::with_slots(width_, [&](auto engine) { return stored<decltype(engine)>::size_bytes(state_); });
   }
-  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept;
-  static result<growing> deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+  [[nodiscard]] result<void> serialize(const byte_sink& sink) const noexcept {
+    return detail::with_slots(width_, [&](auto engine) { return stored<decltype(engine)>::write(state_, sink); });
+  }
+  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept { return serialize_into(*this, out); }
+  static result<growing> deserialize(const stored_shape& shape, const byte_feed& bytes,
                                      const memory_hooks* hooks = nullptr) noexcept;
+  static result<growing> deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+                                     const memory_hooks* hooks = nullptr) noexcept {
+    memory_pull pull(bytes);
+    return deserialize(shape, byte_feed(pull, bytes.size()), hooks);
+  }
 
  private:
   template <class Engine>

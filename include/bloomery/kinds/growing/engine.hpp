@@ -227,7 +227,8 @@ bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, ke
   std::array<std::uint64_t, 2> to_come{};
   const std::uint64_t half_of_digest = (digest << depth) >> 63U;
   to_come[half_of_digest] =
-      takes_digest && kernels::growing_is_full<Slots>(line_at(lower, kernels::growing_line_of(digest, depth))) ? 1U : 0U;
+      takes_digest && kernels::growing_is_full<Slots>(line_at(lower, kernels::growing_line_of(digest, depth))) ? 1U
+                                                                                                               : 0U;
   new_spills spills;
   if (!pages.deepen(prefix, depth + 1) || !spills.take(pages, notes, depth, to_come)) return false;
   std::byte* upper = pages.take_page();
