@@ -515,10 +515,8 @@ BLOOMERY_BODY result<any_filter> any_filter::load_bytes(std::span<const std::byt
                                                         const load_options& options) noexcept {
   const auto file = detail::decode_file(bytes);
   if (!file) return fail(file.error());
-  return load_kind(file->header, [&](auto tag) {
-    using K = typename decltype(tag)::type;
-    return detail::adopt_payload<K>(detail::read_native(*file, detail::loader_of<K>(), options), options);
-  });
+  return load_kind(file->header,
+                   [&](auto tag) { return detail::load_decoded<typename decltype(tag)::type>(*file, options); });
 }
 
 BLOOMERY_BODY result<any_filter> any_filter::open(file_path path, const load_options& options) noexcept {

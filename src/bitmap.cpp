@@ -4,9 +4,9 @@
 // next 16 bits, in order and none of them empty. A container holds the low 16 bits of its keys in one of the three
 // encodings of the portable format: an array of values, runs, or 65,536 bits.
 //
-// Every allocation is a std::vector or a std::map, so what is refused throws here, and each change makes its memory
-// before it touches the set: after a refusal the set is as it was, or holds more of what it was to hold. (CRoaring, as
-// Debian has it, continues without the memory.)
+// Every allocation is a std::vector or a std::map, so what is refused throws here, and each change makes all of its
+// memory before it touches the set: after a refusal the set is as it was. (CRoaring, as Debian has it, continues
+// without the memory.)
 //
 // What is loaded was validated first: every container's order, counts and bounds.
 #include <algorithm>
@@ -17,6 +17,7 @@
 #include <map>
 #include <memory>
 #include <new>
+#include <span>
 #include <vector>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -369,47 +370,60 @@ bool contains(const void* set, std::uint64_t key) noexcept {
 
 void clear(void* set) noexcept { set_of(set).clear(); }
 
-// New containers go to the end of the part, and their places after; also when memory is refused midway.
-void unite_parts(part& to, const part& other) {
-  struct in_order {
-    part& containers;
-    ~in_order() {
-      std::sort(containers.begin(), containers.end(),
-                [](const container& a, const container& b) { return a.high < b.high; });
-    }
-  } guard{to};
-  const std::size_t old = to.size();
+// A container that takes the place of one, or is new in its part.
+struct change {
+  part* in;
+  std::size_t at;  // in->size() or more: new
+  container to;
+};
+
+// What a union changes in a part, which gets the space for it.
+void plan_union(part& to, const part& other, std::vector<change>& changes) {
   std::size_t at = 0;
+  std::size_t added = 0;
   for (const container& each : other) {
-    while (at < old && to[at].high < each.high) ++at;
-    if (at < old && to[at].high == each.high) {
-      unite_containers(to[at], each);
+    while (at < to.size() && to[at].high < each.high) ++at;
+    if (at < to.size() && to[at].high == each.high) {
+      changes.push_back({&to, at, to[at]});
+      unite_containers(changes.back().to, each);
     } else {
-      to.push_back(each);
+      changes.push_back({&to, to.size() + added++, each});
     }
+  }
+  to.reserve(to.size() + added);
+}
+// Nothing here requests memory.
+void commit(std::vector<change>& changes) noexcept {
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    part& in = *changes[i].in;
+    if (changes[i].at < in.size()) {
+      in[changes[i].at] = std::move(changes[i].to);
+    } else {
+      in.push_back(std::move(changes[i].to));
+    }
+    if (i + 1 < changes.size() && changes[i + 1].in == &in) continue;
+    std::sort(in.begin(), in.end(), [](const container& a, const container& b) { return a.high < b.high; });
   }
 }
 
 bool unite(void* set, const void* other) noexcept {
   return guarded(false, [&] {
+    std::vector<change> changes;
+    integer_set added;
     for (const auto& [key, theirs] : set_of(other)) {
-      const open_part opened(set_of(set), key);
-      unite_parts(opened.get(), theirs);
+      const auto mine = set_of(set).find(key);
+      if (mine != set_of(set).end()) {
+        plan_union(mine->second, theirs, changes);
+      } else {
+        added.emplace_hint(added.end(), key, theirs);
+      }
     }
+    commit(changes);
+    set_of(set).merge(added);
     return true;
   });
 }
 
-void intersect_parts(part& to, const part& other) {
-  for (container& each : to) {
-    const auto match = find_container(other, each.high);
-    if (match != other.end() && match->high == each.high) {
-      intersect_containers(each, *match);
-    } else {
-      each.keys = 0;
-    }
-  }
-}
 void drop_empty(integer_set& set) noexcept {
   for (auto each = set.begin(); each != set.end();) {
     part& of = each->second;
@@ -418,20 +432,39 @@ void drop_empty(integer_set& set) noexcept {
   }
 }
 
+// Arrays are cut where they are, when all other containers have been made.
 bool intersect(void* set, const void* other) noexcept {
-  const bool done = guarded(false, [&] {
-    for (auto& [key, mine] : set_of(set)) {
-      const auto match = set_of(other).find(key);
-      if (match != set_of(other).end()) {
-        intersect_parts(mine, match->second);
-      } else {
-        mine.clear();
+  return guarded(false, [&] {
+    const auto for_each_pair = [&](auto&& f) {
+      for (auto& [key, mine] : set_of(set)) {
+        const auto theirs = set_of(other).find(key);
+        for (std::size_t i = 0; i < mine.size(); ++i) {
+          const container* match = nullptr;
+          if (theirs != set_of(other).end()) {
+            const auto found = find_container(theirs->second, mine[i].high);
+            if (found != theirs->second.end() && found->high == mine[i].high) match = &*found;
+          }
+          f(mine, i, match);
+        }
       }
-    }
+    };
+    std::vector<change> changes;
+    for_each_pair([&](part& in, std::size_t i, const container* match) {
+      if (match == nullptr || in[i].as == form::array) return;
+      changes.push_back({&in, i, in[i]});
+      intersect_containers(changes.back().to, *match);
+    });
+    for_each_pair([&](part& in, std::size_t i, const container* match) {
+      if (match == nullptr) {
+        in[i].keys = 0;
+      } else if (in[i].as == form::array) {
+        intersect_containers(in[i], *match);
+      }
+    });
+    commit(changes);
+    drop_empty(set_of(set));
     return true;
   });
-  drop_empty(set_of(set));
-  return done;
 }
 
 bool equal(const void* a, const void* b) noexcept {
@@ -499,12 +532,11 @@ std::uint64_t serialized_bytes(const void* set) noexcept {
 }
 
 template <std::unsigned_integral T>
-void put(std::byte*& out, T value) noexcept {
-  store_le(out, value);
-  out += sizeof value;
+void put(piece_writer& out, T value) noexcept {
+  store_le(out.take(sizeof value), value);
 }
 
-void put_container(std::byte*& out, const container& from, form as) noexcept {
+void put_container(piece_writer& out, const container& from, form as) noexcept {
   if (as == form::runs) put(out, static_cast<std::uint16_t>(count_runs(from)));
   if (as == from.as) {
     for (const std::uint16_t word : from.words) put(out, word);
@@ -524,11 +556,11 @@ void put_container(std::byte*& out, const container& from, form as) noexcept {
   }
 }
 
-void put_part(std::byte*& out, const part& from) noexcept {
-  std::byte* const start = out;
+void put_part(piece_writer& out, const part& from) noexcept {
   const bool with_runs =
       std::any_of(from.begin(), from.end(), [](const container& each) { return smallest_form(each) == form::runs; });
   const auto containers = static_cast<std::uint32_t>(from.size());
+  std::size_t offset = 4 + 4 * from.size();  // of the next container in the part
   if (with_runs) {
     put(out, cookie_with_runs | (containers - 1) << 16U);
     for (std::size_t i = 0; i < from.size(); i += 8) {
@@ -538,127 +570,151 @@ void put_part(std::byte*& out, const part& from) noexcept {
       }
       put(out, static_cast<std::uint8_t>(flags));
     }
+    offset += (from.size() + 7) / 8;
   } else {
     put(out, cookie_without_runs);
     put(out, containers);
+    offset += 4;
   }
   for (const container& each : from) {
     put(out, each.high);
     put(out, static_cast<std::uint16_t>(each.keys - 1));
   }
-  std::byte* offsets = out;
-  const bool with_offsets = !with_runs || from.size() >= least_offsets;
-  if (with_offsets) out += 4 * from.size();
-  for (const container& each : from) {
-    if (with_offsets) put(offsets, static_cast<std::uint32_t>(out - start));
-    put_container(out, each, smallest_form(each));
+  if (!with_runs || from.size() >= least_offsets) {
+    offset += 4 * from.size();
+    for (const container& each : from) {
+      put(out, static_cast<std::uint32_t>(offset));
+      const std::uint32_t runs = count_runs(each);
+      offset += form_bytes(smallest_form(each.keys, runs), each.keys, runs);
+    }
   }
+  for (const container& each : from) put_container(out, each, smallest_form(each));
 }
 
-void serialize(const void* set, std::byte* out) noexcept {
+result<void> serialize(const void* set, const byte_sink& sink) noexcept {
+  piece_writer out(sink);
   put(out, std::uint64_t{set_of(set).size()});
   for (const auto& [key, from] : set_of(set)) {
     put(out, key);
     put_part(out, from);
   }
+  return out.flush();
 }
 
-// One container of `keys` values; false when its values are not in order or do not add up.
-bool check_runs(byte_reader& reader, std::uint32_t keys) noexcept {
-  const std::uint32_t runs = reader.read<std::uint16_t>();
+// What is read is checked before it is believed: numbers against the bytes that are left, and each container's values.
+class set_reader {
+ public:
+  explicit set_reader(const byte_feed& from) noexcept : from_(from), size_(from.left_bytes()) {}
+
+  // Reading is over when one of these fails: the source's error, or what is wrong with the bytes.
+  [[nodiscard]] const result<void>& done() const noexcept { return done_; }
+  [[nodiscard]] bool fill(std::span<std::byte> out) noexcept {
+    if (out.size() > from_.left_bytes()) return damaged();
+    if (done_) done_ = from_.read(out);
+    return done_.has_value();
+  }
+  template <std::unsigned_integral T>
+  T number() noexcept {
+    std::array<std::byte, sizeof(T)> bytes{};
+    return fill(bytes) ? load_le<T>(bytes.data()) : T{0};
+  }
+  // Nothing is requested that is not there.
+  bool words(std::vector<std::uint16_t>& out, std::size_t count) {
+    if (count > from_.left_bytes() / 2) return damaged();
+    out.resize(count);
+    if (!fill(std::as_writable_bytes(std::span(out)))) return false;
+    for (std::uint16_t& word : out) word = little_endian(word);
+    return true;
+  }
+  bool damaged(std::string_view why = "a part of the bitmap is damaged") noexcept {
+    if (done_) done_ = fail(errc::codec_failed, why);
+    return false;
+  }
+  [[nodiscard]] std::uint64_t left_bytes() const noexcept { return from_.left_bytes(); }
+  [[nodiscard]] std::uint64_t position() const noexcept { return size_ - from_.left_bytes(); }
+
+ private:
+  const byte_feed& from_;
+  std::uint64_t size_;
+  result<void> done_{};
+};
+
+// Whether the values are in order and as many as stated, with a gap between runs.
+bool is_sound(const container& of) noexcept {
+  if (of.as == form::bits) return count_bits(of.words) == of.keys;
+  std::uint32_t next = 0;
+  if (of.as == form::array) {
+    for (const std::uint32_t value : of.words) {
+      if (value < next) return false;
+      next = value + 1;
+    }
+    return true;
+  }
   std::uint32_t counted = 0;
-  std::uint32_t next = 0;  // the smallest value that the next run may start with: a gap is left between runs
-  for (std::uint32_t i = 0; i < runs && reader.ok(); ++i) {
-    const std::uint32_t start = reader.read<std::uint16_t>();
-    const std::uint32_t length = reader.read<std::uint16_t>() + 1U;
+  for (std::size_t i = 0; i < of.words.size(); i += 2) {
+    const std::uint32_t start = of.words[i];
+    const std::uint32_t length = of.words[i + 1] + 1U;
     if (start < next || start + length > 65536) return false;
     next = start + length + 1;
     counted += length;
   }
-  return reader.ok() && runs > 0 && counted == keys;
-}
-bool check_array(byte_reader& reader, std::uint32_t keys) noexcept {
-  std::uint32_t next = 0;
-  for (std::uint32_t i = 0; i < keys; ++i) {
-    const std::uint32_t value = reader.read<std::uint16_t>();
-    if (!reader.ok() || value < next) return false;
-    next = value + 1;
-  }
-  return true;
-}
-bool check_bits(byte_reader& reader, std::uint32_t keys) noexcept {
-  std::uint32_t counted = 0;
-  for (int i = 0; i < 1024; ++i) counted += static_cast<std::uint32_t>(std::popcount(reader.read<std::uint64_t>()));
-  return reader.ok() && counted == keys;
+  return !of.words.empty() && counted == of.keys;
 }
 
-// Reads one 32-bit bitmap in the portable encoding. `take(high, form, keys, bytes)` sees each container, which is
-// valid, but those after it may not be. False when it is not valid; else `reader` is after it.
-template <class Take>
-bool read_part(byte_reader& reader, Take&& take) {
-  const std::size_t start = reader.position();
-  const auto cookie = reader.read<std::uint32_t>();
+// One 32-bit bitmap in the portable encoding. Beside its containers that takes up to 520 KiB, for its tables.
+bool read_part(set_reader& from, part& to) {
+  const std::uint64_t start = from.position();
+  const auto cookie = from.number<std::uint32_t>();
   const bool with_runs = (cookie & 0xffffU) == cookie_with_runs;
-  if (!with_runs && cookie != cookie_without_runs) return false;
-  const std::uint32_t containers = with_runs ? (cookie >> 16U) + 1 : reader.read<std::uint32_t>();
-  if (!reader.ok() || containers == 0 || containers > 65536) return false;
-  const auto run_flags = reader.take(with_runs ? (containers + 7) / 8 : 0);
-  const auto heads = reader.take(std::size_t{containers} * 4);
+  if (!with_runs && cookie != cookie_without_runs) return from.damaged();
+  const std::uint32_t containers = with_runs ? (cookie >> 16U) + 1 : from.number<std::uint32_t>();
+  if (containers == 0 || containers > 65536 || containers > from.left_bytes() / 4) return from.damaged();
+  std::vector<std::byte> run_flags(with_runs ? (containers + 7) / 8 : 0);
+  std::vector<std::uint16_t> heads;
+  std::vector<std::uint16_t> offsets;
   const bool with_offsets = !with_runs || containers >= least_offsets;
-  const auto offsets = reader.take(with_offsets ? std::size_t{containers} * 4 : 0);
-  if (!reader.ok()) return false;
+  if (!from.fill(run_flags) || !from.words(heads, std::size_t{containers} * 2)) return false;
+  if (with_offsets && !from.words(offsets, std::size_t{containers} * 2)) return false;
   std::uint32_t next_key = 0;
   for (std::uint32_t i = 0; i < containers; ++i) {
-    const std::uint32_t key = load_le<std::uint16_t>(heads.data() + std::size_t{i} * 4);
-    const std::uint32_t keys = load_le<std::uint16_t>(heads.data() + std::size_t{i} * 4 + 2) + 1U;
-    if (key < next_key) return false;
-    next_key = key + 1;
-    const std::size_t offset = reader.position() - start;
-    if (with_offsets && load_le<std::uint32_t>(offsets.data() + std::size_t{i} * 4) != offset) return false;
+    container each{.high = heads[2 * std::size_t{i}], .keys = heads[2 * std::size_t{i} + 1] + 1U};
+    if (each.high < next_key) return from.damaged();
+    next_key = each.high + 1U;
+    const std::uint64_t offset = from.position() - start;
+    if (with_offsets &&
+        (offsets[2 * std::size_t{i}] | std::uint32_t{offsets[2 * std::size_t{i} + 1]} << 16U) != offset) {
+      return from.damaged();
+    }
     const bool is_run = with_runs && (std::to_integer<unsigned>(run_flags[i / 8]) >> (i % 8) & 1U) != 0;
-    const form as = is_run ? form::runs : form_without_runs(keys);
-    byte_reader again = reader;
-    const bool good = as == form::runs    ? check_runs(reader, keys)
-                      : as == form::array ? check_array(reader, keys)
-                                          : check_bits(reader, keys);
-    if (!good) return false;
-    if (as == form::runs) again.take(2);
-    take(static_cast<std::uint16_t>(key), as, keys, again.take(reader.position() - again.position()));
+    each.as = is_run ? form::runs : form_without_runs(each.keys);
+    const std::size_t words = each.as == form::runs    ? 2 * std::size_t{from.number<std::uint16_t>()}
+                              : each.as == form::array ? each.keys
+                                                       : bits_bytes / 2;
+    if (!from.words(each.words, words)) return false;
+    if (!is_sound(each)) return from.damaged();
+    to.push_back(std::move(each));
   }
   return true;
 }
 
-void* deserialize(std::span<const std::byte> bytes, const char** why) noexcept {
-  return guarded<void*>(nullptr, [&]() -> void* {
-    byte_reader reader(bytes);
-    const auto parts = reader.read<std::uint64_t>();
-    if (!reader.ok() || parts > bytes.size() / 8) {
-      *why = "the bitmap's number of parts does not fit its size";
-      return nullptr;
+result<void*> deserialize(const byte_feed& bytes) noexcept {
+  const failure no_memory = fail(errc::out_of_memory, "the bitmap", {bytes.left_bytes()});
+  return guarded<result<void*>>(no_memory, [&]() -> result<void*> {
+    set_reader from(bytes);
+    const auto parts = from.number<std::uint64_t>();
+    if (!from.done() || parts > from.left_bytes() / 8 + 1) {
+      from.damaged("the bitmap's number of parts does not fit its size");
+      return fail(from.done().error());
     }
     auto set = std::make_unique<integer_set>();
     for (std::uint64_t i = 0; i < parts; ++i) {
-      const auto key = reader.read<std::uint32_t>();
+      const auto key = from.number<std::uint32_t>();
       part next;
-      const bool good = reader.ok() && (set->empty() || set->rbegin()->first < key) &&
-                        read_part(reader, [&](std::uint16_t high, form as, std::uint32_t keys, auto words) {
-                          container each{.high = high, .as = as, .keys = keys};
-                          each.words.resize(words.size() / 2);
-                          for (std::size_t j = 0; j < each.words.size(); ++j) {
-                            each.words[j] = load_le<std::uint16_t>(words.data() + 2 * j);
-                          }
-                          next.push_back(std::move(each));
-                        });
-      if (!good) {
-        *why = "a part of the bitmap is damaged";
-        return nullptr;
-      }
+      if (!set->empty() && set->rbegin()->first >= key) from.damaged();
+      if (!from.done() || !read_part(from, next)) return fail(from.done().error());
       set->emplace_hint(set->end(), key, std::move(next));
     }
-    if (reader.remaining() != 0) {
-      *why = "the bitmap is followed by other bytes";
-      return nullptr;
-    }
+    if (from.left_bytes() != 0) return fail(errc::codec_failed, "the bitmap is followed by other bytes");
     return set.release();
   });
 }

@@ -143,11 +143,17 @@ struct in_memory : filter_model {
       if constexpr (erasing_in_some_modes<K>) {
         if (auto can = filter.check_erase(); !can) return fail(can.error());
       }
-      const std::uint64_t erased = erase_batch(filter, digests);
-      if constexpr (requires { filter.check_memory(); }) {
-        if (auto intact = filter.check_memory(); !intact) return fail(intact.error());
+      if constexpr (requires { filter.try_erase(std::uint64_t{0}); }) {
+        std::uint64_t erased = 0;
+        for (const std::uint64_t digest : digests) {
+          const auto done = filter.try_erase(digest);
+          if (!done) return fail(done.error());
+          erased += *done ? 1U : 0U;
+        }
+        return erased;
+      } else {
+        return erase_batch(filter, digests);
       }
-      return erased;
     } else {
       return filter_model::erase(digests);
     }

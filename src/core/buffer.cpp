@@ -3,6 +3,11 @@
 namespace bloomery::inline BLOOMERY_ABI {
 namespace detail {
 
+#ifdef BLOOMERY_HAS_MMAP
+// From this size on memory comes from the system page by page. Below it, clearing all of it takes less than the calls.
+inline constexpr std::size_t mapped_bytes_least = std::size_t{128} << 10U;
+#endif
+
 BLOOMERY_BODY void* default_allocate(void* /*context*/, std::size_t size_bytes, std::size_t alignment_bytes) noexcept {
 #ifdef BLOOMERY_HAS_MMAP
   if (size_bytes >= huge_page_bytes) {
@@ -23,6 +28,13 @@ BLOOMERY_BODY void* default_allocate(void* /*context*/, std::size_t size_bytes, 
     return first + head;
   }
 #endif
+#ifdef BLOOMERY_HAS_MMAP
+  if (size_bytes >= mapped_bytes_least && alignment_bytes <= 4096) {
+    // Zero as it is: whoever writes to a page waits for that page only.
+    void* mapped = ::mmap(nullptr, size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return mapped == MAP_FAILED ? nullptr : mapped;
+  }
+#endif
   const std::size_t rounded = (size_bytes + alignment_bytes - 1) / alignment_bytes * alignment_bytes;
   void* memory = std::aligned_alloc(alignment_bytes, rounded);
   if (memory != nullptr) std::memset(memory, 0, rounded);
@@ -30,9 +42,9 @@ BLOOMERY_BODY void* default_allocate(void* /*context*/, std::size_t size_bytes, 
 }
 
 BLOOMERY_BODY void default_release(void* /*context*/, void* memory, [[maybe_unused]] std::size_t size_bytes,
-                                   std::size_t /*alignment_bytes*/) noexcept {
+                                   [[maybe_unused]] std::size_t alignment_bytes) noexcept {
 #ifdef BLOOMERY_HAS_MMAP
-  if (size_bytes >= huge_page_bytes) {
+  if (size_bytes >= huge_page_bytes || (size_bytes >= mapped_bytes_least && alignment_bytes <= 4096)) {
     ::munmap(memory, (size_bytes + 4095U) / 4096U * 4096U);
     return;
   }

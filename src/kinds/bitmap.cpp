@@ -38,15 +38,18 @@ BLOOMERY_BODY result<bitmap> bitmap::make(const filter_params& params) noexcept 
 BLOOMERY_BODY result<bitmap> bitmap::clone() const noexcept {
   void* set = engine_->clone(set_);
   if (set == nullptr) return fail(errc::out_of_memory, "a copy of the bitmap", {serialized_bytes()});
-  bitmap copy(engine_, set);
-  copy.refused_ = refused_;
-  return copy;
+  return bitmap(engine_, set);
 }
 
-BLOOMERY_BODY std::uint64_t bitmap::add_batch(std::span<const std::uint64_t> keys) noexcept {
-  std::uint64_t inserted = 0;
-  for (const std::uint64_t key : keys) inserted += insert(key) == insert_result::inserted ? 1U : 0U;
-  return inserted;
+BLOOMERY_BODY batch_outcome bitmap::add_until_full(std::span<const std::uint64_t> keys) noexcept {
+  batch_outcome done;
+  for (const std::uint64_t key : keys) {
+    const insert_result outcome = insert(key);
+    if (outcome == insert_result::full) break;
+    ++done.taken;
+    done.inserted += outcome == insert_result::inserted ? 1U : 0U;
+  }
+  return done;
 }
 
 BLOOMERY_BODY void bitmap::may_contain_batch(std::span<const std::uint64_t> keys,
@@ -60,27 +63,16 @@ BLOOMERY_BODY double bitmap::fill() const noexcept {
   return count == 0 ? 0.0 : count / (static_cast<double>(engine_->range(set_)) + 1.0);
 }
 
-BLOOMERY_BODY result<void> bitmap::serialize(std::span<std::byte> out) const noexcept {
-  if (auto intact = check_memory(); !intact) return intact;
-  const std::uint64_t needed = serialized_bytes();
-  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
-  engine_->serialize(set_, out.data());
-  return {};
-}
-
-BLOOMERY_BODY result<bitmap> bitmap::deserialize(const stored_shape& shape, std::span<const std::byte> bytes) noexcept {
+BLOOMERY_BODY result<bitmap> bitmap::deserialize(const stored_shape& shape, const byte_feed& bytes,
+                                                 const memory_hooks* /*hooks*/) noexcept {
   const bitmap_engine* with = engine();
   if (with == nullptr) return fail(errc::not_linked, "kind bitmap");
   for (const std::uint64_t number : shape.field) {
     if (number != 0) return fail(errc::bad_field, "unused number", {number});
   }
-  const char* why = nullptr;
-  void* set = with->deserialize(bytes, &why);
-  if (set == nullptr) {
-    return why == nullptr ? result<bitmap>(fail(errc::out_of_memory, "the bitmap", {bytes.size()}))
-                          : result<bitmap>(fail(errc::codec_failed, why));
-  }
-  bitmap loaded(with, set);
+  const auto set = with->deserialize(bytes);
+  if (!set) return fail(set.error());
+  bitmap loaded(with, *set);
   if (loaded.keys().keys != shape.keys) return fail(errc::bad_field, "keys", {shape.keys});
   return loaded;
 }
@@ -101,7 +93,6 @@ BLOOMERY_BODY explanation bitmap::explain(std::uint64_t key) const noexcept {
            .has_expected = true,
            .matches = there});
   out.end();
-  if (refused_) out.add_note({}, "memory was refused to a change: any key may be there", true);
   return out;
 }
 

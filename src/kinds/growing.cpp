@@ -45,7 +45,8 @@ BLOOMERY_BODY result<growing> growing::clone() const noexcept {
                  .slots_used = state_.slots_used,
                  .spilled = state_.spilled,
                  .covered = state_.covered,
-                 .first_depth = state_.first_depth};
+                 .first_depth = state_.first_depth,
+                 .occurrences_known = state_.occurrences_known};
   copy.take_settings(*this);
   return copy;
 }
@@ -54,28 +55,30 @@ BLOOMERY_BODY insert_result growing::insert(std::uint64_t digest) noexcept {
   return detail::with_slots(width_, [&](auto engine) {
     const bool was_there = engine.may_contain(state_, digest);
     if (was_there && mode_ == growing_mode::set) return insert_result::present;
-    if (!engine.insert(state_, digest)) {
-      refused_ = true;
-      return insert_result::full;
-    }
+    if (!engine.insert(state_, digest)) return insert_result::full;
     keys_ += was_there ? 0U : 1U;
     return was_there ? insert_result::present : insert_result::inserted;
   });
 }
 
-BLOOMERY_BODY std::uint64_t growing::add_stream(std::size_t count, const digest_feed& feed) noexcept {
+BLOOMERY_BODY batch_outcome growing::insert_many(std::size_t count, const digest_feed& feed) noexcept {
   constexpr std::size_t group = 64;
   std::array<std::uint64_t, group> room;
-  std::uint64_t inserted = 0;
+  batch_outcome done;
   for (std::size_t first = 0; first < count; first += group) {
     const std::size_t size = std::min(group, count - first);
     const std::uint64_t* digests = feed(first, size, room.data());
     detail::with_slots(width_, [&](auto engine) {
       for (std::size_t i = 0; i < size; ++i) engine.prefetch(state_, digests[i]);
     });
-    for (std::size_t i = 0; i < size; ++i) inserted += insert(digests[i]) == insert_result::inserted ? 1U : 0U;
+    for (std::size_t i = 0; i < size; ++i) {
+      const insert_result outcome = insert(digests[i]);
+      if (outcome == insert_result::full) return done;
+      ++done.taken;
+      done.inserted += outcome == insert_result::inserted ? 1U : 0U;
+    }
   }
-  return inserted;
+  return done;
 }
 
 BLOOMERY_BODY void growing::may_contain_stream(std::size_t count, const digest_feed& feed,
@@ -85,8 +88,6 @@ BLOOMERY_BODY void growing::may_contain_stream(std::size_t count, const digest_f
     active_kernels<kernels::growing_kernels<slots>>().contains_batch(state_.pages.view(), count, feed, mask.data(),
                                                                      engine.beyond());
   });
-  if (!refused_) return;
-  for (std::size_t i = 0; i < count; ++i) mask[i / 64] |= std::uint64_t{1} << (i % 64);
 }
 
 BLOOMERY_BODY result<void> growing::check_erase() const noexcept {
@@ -105,7 +106,7 @@ BLOOMERY_BODY bool growing::erase(std::uint64_t digest) noexcept {
 }
 
 BLOOMERY_BODY std::uint64_t growing::count(std::uint64_t digest) const noexcept {
-  if (mode_ == growing_mode::set || refused_) return may_contain(digest) ? 1 : 0;
+  if (mode_ == growing_mode::set) return may_contain(digest) ? 1 : 0;
   return detail::with_slots(width_, [&](auto engine) { return engine.count(state_, digest); });
 }
 
@@ -128,15 +129,17 @@ BLOOMERY_BODY result<void> growing::check_same(const growing& other) const noexc
 
 BLOOMERY_BODY result<void> growing::merge(const growing& other, merge_fpr rate) noexcept {
   if (auto same = check_same(other); !same) return same;
-  if (refused_ || other.refused_) return fail(errc::out_of_memory, "an earlier insert");
   const double together = -std::expm1(-(state_.coverage() + other.state_.coverage()));
   if (rate == merge_fpr::keep_target && together > std::max(fpr_, other.fpr_)) {
     return fail_number(errc::merge_exceeds_target, together * 100);
   }
   const bool is_set = mode_ == growing_mode::set;
-  if (!detail::with_slots(width_, [&](auto engine) { return engine.merge(state_, other.state_, is_set); })) {
+  auto both = clone();
+  if (!both) return fail(both.error());
+  if (!detail::with_slots(width_, [&](auto engine) { return engine.merge(both->state_, other.state_, is_set); })) {
     return fail(errc::out_of_memory, "the union", {other.memory_bytes()});
   }
+  state_ = std::move(both->state_);
   // Keys that are in both were counted twice.
   keys_ = std::min(keys_ + other.keys_, occurrences());
   keys_exact_ = false;
@@ -144,14 +147,9 @@ BLOOMERY_BODY result<void> growing::merge(const growing& other, merge_fpr rate) 
 }
 
 BLOOMERY_BODY void growing::clear() noexcept {
-  state_.pages.reset(state_.first_depth);
-  state_.occurrences = 0;
+  detail::with_slots(width_, [&](auto engine) { engine.clear(state_); });
   keys_ = 0;
-  state_.slots_used = 0;
-  state_.spilled = 0;
-  state_.covered = 0;
   keys_exact_ = true;
-  refused_ = false;
 }
 
 BLOOMERY_BODY stored_shape growing::shape() const noexcept {
@@ -163,15 +161,7 @@ BLOOMERY_BODY stored_shape growing::shape() const noexcept {
           .field = {width_, static_cast<std::uint64_t>(mode_), state_.first_depth, pages(), state_.occurrences}};
 }
 
-BLOOMERY_BODY result<void> growing::serialize(std::span<std::byte> out) const noexcept {
-  if (refused_) return fail(errc::out_of_memory, "an earlier insert");
-  const std::uint64_t needed = serialized_bytes();
-  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
-  detail::with_slots(width_, [&](auto engine) { stored<decltype(engine)>::write(state_, out.data()); });
-  return {};
-}
-
-BLOOMERY_BODY result<growing> growing::deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+BLOOMERY_BODY result<growing> growing::deserialize(const stored_shape& shape, const byte_feed& bytes,
                                                    const memory_hooks* hooks) noexcept {
   const auto& field = shape.field;
   if (field[0] != 16 && field[0] != 24 && field[0] != 32) return fail(errc::bad_field, "slot bits", {field[0]});
@@ -193,6 +183,7 @@ BLOOMERY_BODY result<growing> growing::deserialize(const stored_shape& shape, st
   if (field[4] > state->codes()) return fail(errc::bad_field, "occurrences", {field[4]});
   loaded.state_ = std::move(*state);
   loaded.state_.occurrences = field[4];
+  loaded.state_.occurrences_known = field[4] == loaded.state_.codes();
   // Earlier versions wrote more keys than occurrences after some erases: what is left is an estimate then.
   loaded.keys_ = std::min(shape.keys, field[4]);
   loaded.keys_exact_ = shape.keys_exact && shape.keys <= field[4];
@@ -265,7 +256,6 @@ BLOOMERY_BODY explanation growing::explain(std::uint64_t digest) const noexcept 
   explanation out(digest);
   detail::with_slots(
       width_, [&](auto engine) { detail::explain_growing<typename decltype(engine)::slots>(out, state_, digest); });
-  if (refused_) out.add_note({}, "memory was refused to a change: any key may be there", true);
   return out;
 }
 

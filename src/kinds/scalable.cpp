@@ -173,13 +173,6 @@ BLOOMERY_BODY result<scalable> scalable::view(const stored_shape& shape, std::sp
   return over(shape, payload, {}, nullptr);
 }
 
-BLOOMERY_BODY result<void> scalable::serialize(std::span<std::byte> out) const noexcept {
-  const std::uint64_t needed = serialized_bytes();
-  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
-  with_chain([&](auto& sub_filters) { sub_filters.store(out.first(to_size(needed))); });
-  return {};
-}
-
 BLOOMERY_BODY fact_list scalable::facts() const noexcept {
   return {layout_fact(layout_ == chain_layout::redis ? "redis" : "split64"),
           mode_fact(mode() == chain_mode::scaling ? "scaling" : "fixed"), growth_fact(growth()),

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <bloomery/native/chunks.hpp>
 #include <bloomery/native/codec.hpp>
@@ -86,6 +87,60 @@ BLOOMERY_BODY result<void> check_padding(const file_header& header, const byte_s
   return chunk_damaged(header.payload_offset(), header.stored_bytes, header.chunks() - 1);
 }
 
+BLOOMERY_BODY byte_source::byte_source(text_reader& text, std::uint64_t size_bytes) noexcept
+    : byte_source(&text, size_bytes,
+                  [](const void* from, std::uint64_t offset, std::span<std::byte> out) noexcept -> result<void> {
+                    return static_cast<text_reader*>(const_cast<void*>(from))->read_at(offset, out);
+                  }) {}
+
+BLOOMERY_BODY result<checked_payload> checked_payload::open(const file_header& header, const byte_source& source,
+                                                            const load_options& options) noexcept {
+  if (header.stored_bytes > options.max_bytes) return over_limit(options.max_bytes);
+  checked_payload made(header, source, options.trust);
+  if (auto done = check_padding(header, source); !done) return fail(done.error());
+  auto held =
+      aligned_buffer::make(std::min(header.stored_bytes, held_chunks * chunk_bytes), "the filter", options.memory);
+  if (!held) return fail(held.error());
+  made.held_ = std::move(*held);
+  return made;
+}
+
+BLOOMERY_BODY result<void> checked_payload::read_more() noexcept {
+  const std::uint64_t first = next_chunk_ * chunk_bytes;
+  const auto next = held_.bytes().first(std::min<std::uint64_t>(held_.size_bytes(), header_.stored_bytes - first));
+  if (auto done = source_.read_at(header_.payload_offset() + first, next); !done) return done;
+  const std::uint64_t chunks = chunk_count(next.size());
+  if (!trust_) {
+    std::array<std::byte, held_chunks * checksum_bytes> table{};
+    const auto expected = std::span(table).first(chunks * checksum_bytes);
+    const std::uint64_t at = header_.checksums_offset() + next_chunk_ * checksum_bytes;
+    if (auto done = source_.read_at(at, expected); !done) return done;
+    for (std::uint64_t i = 0; i < chunks; ++i) {
+      if (chunk_checksum(next_chunk_ + i, chunk_at(next, i)) == load_le<std::uint64_t>(&expected[i * checksum_bytes])) {
+        continue;
+      }
+      return chunk_damaged(header_.payload_offset(), header_.stored_bytes, next_chunk_ + i);
+    }
+  }
+  next_chunk_ += chunks;
+  left_ = next;
+  return {};
+}
+
+// byte_feed asks for no more than there is.
+BLOOMERY_BODY result<void> checked_payload::operator()(std::span<std::byte> out) noexcept {
+  while (!out.empty()) {
+    if (left_.empty()) {
+      if (auto done = read_more(); !done) return done;
+    }
+    const std::size_t some = std::min(out.size(), left_.size());
+    std::memcpy(out.data(), left_.data(), some);
+    left_ = left_.subspan(some);
+    out = out.subspan(some);
+  }
+  return {};
+}
+
 BLOOMERY_BODY result<aligned_buffer> read_stored(const file_header& header, const byte_source& source,
                                                  const load_options& options) noexcept {
   if (header.stored_bytes > options.max_bytes) return over_limit(options.max_bytes);
@@ -144,14 +199,6 @@ BLOOMERY_BODY result<stored_payload> read_native(const file_header& header, cons
   auto payload = read_payload(header, source, options);
   if (!payload) return fail(payload.error());
   return stored_payload{header, std::move(*payload)};
-}
-
-BLOOMERY_BODY result<stored_payload> read_native(const decoded_file& file, const kind_loader& kind,
-                                                 const load_options& options) noexcept {
-  if (!file.header.text) return read_native(file.header, byte_source(file.bytes), kind, options);
-  const auto native = unpack_text(file.text, options);
-  if (!native) return fail(native.error());
-  return read_native(file.header, byte_source(native->bytes()), kind, options);
 }
 
 BLOOMERY_BODY result<aligned_buffer> unpack_text(const text_block& text, const load_options& options) noexcept {

@@ -52,24 +52,38 @@ BLOOMERY_BODY result<text_block> find_text(std::span<const std::byte> bytes) noe
   return block;
 }
 
-BLOOMERY_BODY result<void> decode_text(const text_block& block, std::span<std::byte> out) noexcept {
-  if (out.size() > block.decoded_bytes) return fail(errc::bad_span, "the text", {block.decoded_bytes, out.size()});
-  std::uint32_t held = 0;
-  unsigned held_bits = 0;
-  std::size_t made = 0;
-  for (std::size_t i = 0; i < block.body.size() && made < out.size(); ++i) {
-    const std::uint8_t value = detail::base64_values[static_cast<unsigned char>(block.body[i])];
+BLOOMERY_BODY result<void> text_reader::decode(place& at, std::uint64_t bytes, std::byte* out) const noexcept {
+  for (const std::uint64_t end = at.made + bytes; at.made < end && at.next < block_.body.size(); ++at.next) {
+    const std::uint8_t value = detail::base64_values[static_cast<unsigned char>(block_.body[at.next])];
     if (value == detail::not_base64) continue;
-    held = held << 6U | value;
-    held_bits += 6;
-    if (held_bits < 8) continue;
-    held_bits -= 8;
-    out[made++] = static_cast<std::byte>(held >> held_bits & 0xffU);
-    held &= (1U << held_bits) - 1U;
+    at.held = at.held << 6U | value;
+    at.held_bits += 6;
+    if (at.held_bits < 8) continue;
+    at.held_bits -= 8;
+    if (out != nullptr) *out++ = static_cast<std::byte>(at.held >> at.held_bits & 0xffU);
+    ++at.made;
+    at.held &= (1U << at.held_bits) - 1U;
     // In the last quartet, bits that make no byte must be zero, or two texts would be the same file.
-    if (made == block.decoded_bytes && held != 0) return fail(errc::bad_text, "its last character is not usable");
+    if (at.made == block_.decoded_bytes && at.held != 0)
+      return fail(errc::bad_text, "its last character is not usable");
   }
   return {};
+}
+
+BLOOMERY_BODY result<void> text_reader::read_at(std::uint64_t offset, std::span<std::byte> out) noexcept {
+  if (offset > block_.decoded_bytes || out.size() > block_.decoded_bytes - offset) {
+    return fail(errc::bad_span, "the text", {block_.decoded_bytes, offset + out.size()});
+  }
+  // The nearest place before, or the front again.
+  std::size_t nearest = 0;
+  if (places_[1].made <= offset && (places_[0].made > offset || places_[1].made > places_[0].made)) nearest = 1;
+  if (places_[nearest].made > offset) places_[nearest] = {};
+  if (auto done = decode(places_[nearest], offset - places_[nearest].made, nullptr); !done) return done;
+  return decode(places_[nearest], out.size(), out.data());
+}
+
+BLOOMERY_BODY result<void> decode_text(const text_block& block, std::span<std::byte> out) noexcept {
+  return text_reader(block).read_at(0, out);
 }
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -75,11 +75,7 @@ BLOOMERY_BODY result<native_file> native_file::read(file_bytes bytes, const file
   return made;
 }
 
-BLOOMERY_BODY result<detail::stored_payload> native_file::read_payload(const detail::kind_loader& kind,
-                                                                       const load_options& options) const noexcept {
-  if (file_ == nullptr) return detail::read_native(decoded_, kind, options);
-  return detail::read_native(header(), detail::source_of(*file_), kind, options);
-}
+BLOOMERY_BODY detail::byte_source native_file::source() const noexcept { return detail::source_of(*file_); }
 
 BLOOMERY_BODY result<file_bytes> read_filter(file_path path, const memory_hooks* memory,
                                              std::uint64_t max_bytes) noexcept {

@@ -352,6 +352,35 @@ TEST(GrowingDirectory, StaysSmallWhenDigestsAreChosenToBeAlike) {
   expect_sound<slots>(state);
 }
 
+// A void of a deep filter stands in two lines for one key. In a shallower filter its halves are codes like others.
+TEST(GrowingMerge, OfADeepFilterIntoAShallowOneIsEmptyWhenEveryKeyIsErased) {
+  using slots = growing_slots<16, 3>;
+  using engine = growing_engine<slots>;
+  growing_state deep = new_state<slots>();
+  growing_state shallow = new_state<slots>();
+  const digest_source digests(31);
+  for (std::uint64_t i = 0; i < 40; ++i) ASSERT_TRUE(engine::insert(deep, digests.at(i)));
+  for (unsigned depth = 0; depth < 5; ++depth) {
+    for (std::uint64_t i = 0; i < std::uint64_t{1} << depth; ++i) {
+      const std::uint64_t prefix = depth == 0 ? 0 : i << (64U - depth);
+      ASSERT_TRUE(engine::split(deep, prefix, deep.pages.page_of(prefix)));
+    }
+  }
+  ASSERT_GT(deep.codes(), deep.occurrences) << "no void has been split";
+  for (std::uint64_t i = 40; i < 100; ++i) ASSERT_TRUE(engine::insert(shallow, digests.at(i)));
+  ASSERT_TRUE(engine::merge(shallow, deep, false));
+  ASSERT_EQ(shallow.pages.pages(), 1U);
+  expect_sound<slots>(shallow);
+  for (std::uint64_t i = 0; i < 100; ++i) {
+    ASSERT_NE(shallow.codes(), 0U);
+    ASSERT_TRUE(engine::erase(shallow, digests.at(i))) << i;
+    for (std::uint64_t j = i + 1; j < 100; ++j) ASSERT_TRUE(engine::may_contain(shallow, digests.at(j)));
+  }
+  EXPECT_EQ(shallow.codes(), 0U);
+  EXPECT_TRUE(shallow.covered == 0);
+  for (std::uint64_t i = 0; i < 100; ++i) ASSERT_FALSE(engine::may_contain(shallow, digests.at(i))) << i;
+}
+
 TEST(GrowingPage, OfVoidsDoesNotSplit) {
   // One bit of fingerprint: after a split nearly everything is void, and splitting again would free no space.
   using slots = growing_slots<16, 1>;

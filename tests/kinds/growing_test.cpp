@@ -239,7 +239,7 @@ TEST(Growing, TakesMemoryAheadOfItsKeys) {
 }
 
 TEST(Growing, SurvivesEveryRefusedAllocation) {
-  // Whatever is refused: keys whose insert did not say `full` are there, and after a `full` everything is "maybe".
+  // Whatever is refused: keys whose insert did not say `full` are there.
   const digest_source digests(8);
   const auto fill = [&](counting_memory& memory) {
     auto filter = growing::make({.keys = 1000, .fpr = 0.01, .memory = &memory.hooks});
@@ -247,8 +247,12 @@ TEST(Growing, SurvivesEveryRefusedAllocation) {
       EXPECT_EQ(filter.error().code, errc::out_of_memory);
       return;
     }
-    for (std::uint64_t i = 0; i < 20'000; ++i) filter->insert(digests.at(i));
-    for (std::uint64_t i = 0; i < 20'000; ++i) ASSERT_TRUE(filter->may_contain(digests.at(i)));
+    std::vector<std::uint64_t> held;
+    for (std::uint64_t i = 0; i < 20'000; ++i) {
+      if (filter->add(digests.at(i))) held.push_back(digests.at(i));
+    }
+    EXPECT_GE(held.size(), 19'999U);
+    for (const std::uint64_t digest : held) ASSERT_TRUE(filter->may_contain(digest));
     const auto copy = filter->clone();
     if (!copy) {
       EXPECT_EQ(copy.error().code, errc::out_of_memory);
@@ -266,25 +270,88 @@ TEST(Growing, SurvivesEveryRefusedAllocation) {
   }
 }
 
-TEST(Growing, AnswersMaybeToEverythingAfterAKeyFoundNoMemory) {
+std::vector<std::byte> saved_state(const growing& filter) {
+  std::vector<std::byte> bytes(filter.serialized_bytes());
+  EXPECT_TRUE(filter.serialize(bytes));
+  const stored_shape shape = filter.shape();
+  const auto* numbers = reinterpret_cast<const std::byte*>(shape.field.data());
+  bytes.insert(bytes.end(), numbers, numbers + sizeof shape.field);
+  bytes.push_back(static_cast<std::byte>(shape.keys_exact));
+  for (unsigned i = 0; i < 64; i += 8) bytes.push_back(static_cast<std::byte>(shape.keys >> i));
+  return bytes;
+}
+
+// Of each insert one request for memory is refused, or all from one on. An insert that reports full leaves the filter as
+// it was, to the byte, and the same key is taken when there is memory again.
+TEST(Growing, AnInsertThatIsRefusedMemoryReportsFullAndChangesNothing) {
+  for (const unsigned zeros : {0U, 9U}) {
+    counting_memory memory;
+    auto filter = make_growing({.keys = 1000, .fpr = 0.01, .memory = &memory.hooks});
+    const digest_source digests(9);
+    std::uint64_t refused = 0;
+    for (std::uint64_t i = 0; i < 8000; ++i) {
+      const std::uint64_t digest = digests.at(i) >> zeros;
+      const std::vector<std::byte> state = saved_state(filter);
+      const auto expected = filter.may_contain(digest) ? insert_result::present : insert_result::inserted;
+      (i % 2 == 0 ? memory.refuse_at : memory.refuse_from) = memory.requests + i / 2 % 4;
+      const insert_result outcome = filter.insert(digest);
+      memory.refuse_at = memory.refuse_from = ~std::uint64_t{0};
+      if (outcome == insert_result::full) {
+        ++refused;
+        ASSERT_EQ(saved_state(filter), state) << i;
+        ASSERT_EQ(filter.insert(digest), expected) << i;
+      } else {
+        ASSERT_EQ(outcome, expected) << i;
+      }
+    }
+    for (std::uint64_t i = 0; i < 8000; ++i) ASSERT_TRUE(filter.may_contain(digests.at(i) >> zeros));
+    EXPECT_GE(refused, zeros == 0 ? 1U : 4U) << zeros;
+  }
+}
+
+TEST(Growing, ABatchStopsAtTheKeyThatIsRefusedMemory) {
   counting_memory memory;
   auto filter = make_growing({.keys = 1000, .fpr = 0.01, .memory = &memory.hooks});
-  memory_hooks none = memory.hooks;
-  none.allocate = [](void* /*context*/, std::size_t /*size*/, std::size_t /*alignment*/) -> void* { return nullptr; };
-  memory.hooks = none;
+  memory.refuse_from = memory.requests;
   digest_source digests(9);
-  std::uint64_t stored = 0;
-  while (filter.insert(digests()) != insert_result::full) ++stored;
-  EXPECT_GT(stored, 500U);
-  EXPECT_TRUE(filter.may_contain(mix64(12345)));
-  std::vector<std::uint64_t> mask(2);
-  filter.may_contain_batch(digests.take(100), mask);
-  EXPECT_EQ(mask[0], ~std::uint64_t{0});
-  EXPECT_EQ(filter.fpr_now(), 1.0);
-  std::vector<std::byte> bytes(filter.serialized_bytes());
-  EXPECT_EQ(filter.serialize(bytes).error().code, errc::out_of_memory);
-  filter.clear();
-  EXPECT_FALSE(filter.may_contain(mix64(12345)));
+  const key_list keys = digests.take(100'000);
+  const batch_outcome outcome = filter.add_until_full(keys);
+  ASSERT_GT(outcome.taken, 500U);
+  ASSERT_LT(outcome.taken, keys.size());
+  EXPECT_EQ(outcome.inserted, filter.keys().keys);
+  EXPECT_EQ(filter.occurrences(), outcome.taken);
+  for (std::size_t i = 0; i < outcome.taken; ++i) ASSERT_TRUE(filter.may_contain(keys[i]));
+  EXPECT_LT(filter.fpr_now(), 0.01);
+  EXPECT_FALSE(filter.add(keys[outcome.taken]));
+  memory.refuse_from = ~std::uint64_t{0};
+  const std::span<const std::uint64_t> left = std::span(keys).subspan(outcome.taken);
+  EXPECT_EQ(filter.add_until_full(left).taken, left.size());
+  for (const std::uint64_t key : keys) ASSERT_TRUE(filter.may_contain(key));
+}
+
+TEST(Growing, AMergeThatIsRefusedMemoryChangesNothing) {
+  for (const char* mode : {"multiset", "set"}) {
+    counting_memory memory;
+    auto filter = make_growing({.keys = 1000, .fpr = 0.02, .memory = &memory.hooks, .mode = mode});
+    auto other = make_growing({.keys = 1000, .fpr = 0.02, .mode = mode});
+    const digest_source digests(10);
+    for (std::uint64_t i = 0; i < 6000; ++i) filter.insert(digests.at(i));
+    for (std::uint64_t i = 3000; i < 20'000; ++i) other.insert(digests.at(i) >> (i % 4));
+    const std::vector<std::byte> state = saved_state(filter);
+    std::uint64_t refused = 0;
+    for (bool done = false; !done; ++refused) {
+      memory.refuse_at = memory.requests + refused;
+      const auto merged = filter.merge(other, merge_fpr::any);
+      memory.refuse_at = ~std::uint64_t{0};
+      done = merged.has_value();
+      if (done) break;
+      ASSERT_EQ(merged.error().code, errc::out_of_memory);
+      ASSERT_EQ(saved_state(filter), state) << refused;
+    }
+    EXPECT_GT(refused, 5U);
+    for (std::uint64_t i = 0; i < 6000; ++i) ASSERT_TRUE(filter.may_contain(digests.at(i)));
+    for (std::uint64_t i = 3000; i < 20'000; ++i) ASSERT_TRUE(filter.may_contain(digests.at(i) >> (i % 4)));
+  }
 }
 
 // More keys that were spilled than a batch keeps waiting, in batches that end anywhere in a group. Digests whose first bits are

@@ -402,6 +402,12 @@ TEST_P(AnyExpiringKeys, ExpireByTheClockOfALoadedAMappedAndAShardedFilter) {
   check("from bytes", any_filter::load_bytes(saved_bytes(*made), {.clock = &clock}));
   check("mapped", any_filter::open((box / "f").c_str(), {.clock = &clock}));
   check("mapped shards", open_shards((box / "s").c_str(), {.clock = &clock}));
+  check("loaded shards", load_shards((box / "s").c_str(), {.clock = &clock}));
+  for (const bool in_memory : {false, true}) {
+    auto opened = formats::open((box / "f").c_str(), {.load = {.clock = &clock}, .in_memory = in_memory});
+    ASSERT_TRUE(opened) << describe(opened.error()).c_str();
+    check("opened by its format", std::move(opened->filter));
+  }
   check("made", std::move(made));
 }
 

@@ -9,7 +9,8 @@
 namespace bloomery::test {
 
 struct counting_memory {
-  std::uint64_t refuse_at = ~std::uint64_t{0};  // the request that is refused, from 0
+  std::uint64_t refuse_at = ~std::uint64_t{0};    // the request that is refused, from 0
+  std::uint64_t refuse_from = ~std::uint64_t{0};  // the first of those that are all refused
   std::uint64_t requests = 0;
   std::uint64_t requested_bytes = 0;
   std::uint64_t largest = 0;
@@ -27,7 +28,8 @@ struct counting_memory {
     auto& self = *static_cast<counting_memory*>(context);
     self.largest = std::max<std::uint64_t>(self.largest, size);
     self.requested_bytes += size;
-    if (self.requests++ == self.refuse_at) return nullptr;
+    const std::uint64_t request = self.requests++;
+    if (request == self.refuse_at || request >= self.refuse_from) return nullptr;
     void* memory = default_memory().allocate(nullptr, size, alignment);
     self.live += memory != nullptr ? 1 : 0;
     self.live_bytes += memory != nullptr ? size : 0;

@@ -13,9 +13,9 @@
 // Linking       the engine is compiled (bloomery::bitmap). Call enable_bitmap() once; without it, make and load return
 //               an error that states it.
 // Threads       any number of readers, or one writer. Nothing here is atomic.
-// Memory        the engine uses operator new: memory hooks do not see it. Where memory is refused, insert returns
-//               `full` and erase false; from then on every answer is "maybe" and saving fails, so that no key is lost
-//               unnoticed. A refused merge or intersection is an error; the set then holds at least what it should.
+// Memory        the engine uses operator new: memory hooks do not see it. Where memory is refused, the set is as it was:
+//               insert returns `full`, merge and intersect an error. An erase may need memory, too: `erase` returns
+//               false then, and `try_erase` an error.
 //
 //     bloomery::enable_bitmap();
 //     auto set = bloomery::bitmap::make({});
@@ -39,15 +39,15 @@ struct bitmap_engine {
   erased (*erase)(void*, std::uint64_t) noexcept;
   bool (*contains)(const void*, std::uint64_t) noexcept;
   void (*clear)(void*) noexcept;
-  bool (*unite)(void*, const void*) noexcept;      // false: memory was refused, the set holds at least what it held
-  bool (*intersect)(void*, const void*) noexcept;  // false: memory was refused, the set holds at least the common keys
+  bool (*unite)(void*, const void*) noexcept;  // false: memory was refused, and the set is as it was; as below
+  bool (*intersect)(void*, const void*) noexcept;
   bool (*equal)(const void*, const void*) noexcept;
   std::uint64_t (*cardinality)(const void*) noexcept;
   std::uint64_t (*range)(const void*) noexcept;  // largest - smallest, 0 when empty
   std::uint64_t (*memory_bytes)(const void*) noexcept;
   std::uint64_t (*serialized_bytes)(const void*) noexcept;  // in the smallest form
-  void (*serialize)(const void*, std::byte*) noexcept;
-  void* (*deserialize)(std::span<const std::byte>, const char** why) noexcept;  // validates everything first
+  result<void> (*serialize)(const void*, const byte_sink&) noexcept;
+  result<void*> (*deserialize)(const byte_feed&) noexcept;  // validates everything
 };
 
 namespace detail {
@@ -74,40 +74,35 @@ class BLOOMERY_API bitmap {
   static result<bitmap> make(const filter_params& params) noexcept;
   [[nodiscard]] result<bitmap> clone() const noexcept;
 
-  insert_result insert(std::uint64_t key) noexcept {
-    const insert_result outcome = engine_->insert(set_, key);
-    refused_ |= outcome == insert_result::full;
-    return outcome;
-  }
+  insert_result insert(std::uint64_t key) noexcept { return engine_->insert(set_, key); }
   // As insert, without its answer. False: the filter is full and does not hold it.
   bool add(std::uint64_t key) noexcept { return insert(key) != insert_result::full; }
-  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key) || refused_; }
+  [[nodiscard]] bool may_contain(std::uint64_t key) const noexcept { return engine_->contains(set_, key); }
   // What a look-up reads and decides: see kinds/explain.hpp.
   [[nodiscard]] explanation explain(std::uint64_t key) const noexcept;
-  bool erase(std::uint64_t key) noexcept {
+  bool erase(std::uint64_t key) noexcept { return engine_->erase(set_, key) == bitmap_engine::erased::erased; }
+  // Whether the key was there; an error when memory was refused, and the key is there still.
+  result<bool> try_erase(std::uint64_t key) noexcept {
     const auto outcome = engine_->erase(set_, key);
-    refused_ |= outcome == bitmap_engine::erased::refused;
+    if (outcome == bitmap_engine::erased::refused) return fail(errc::out_of_memory, "the bitmap", {memory_bytes()});
     return outcome == bitmap_engine::erased::erased;
   }
   // A set holds a key once, however often it was inserted.
   [[nodiscard]] std::uint64_t count(std::uint64_t key) const noexcept { return may_contain(key) ? 1 : 0; }
-  std::uint64_t add_batch(std::span<const std::uint64_t> keys) noexcept;
+  std::uint64_t add_batch(std::span<const std::uint64_t> keys) noexcept { return add_until_full(keys).inserted; }
+  // Stops at the first key that memory is refused for.
+  batch_outcome add_until_full(std::span<const std::uint64_t> keys) noexcept;
   void may_contain_batch(std::span<const std::uint64_t> keys, std::span<std::uint64_t> mask) const noexcept;
 
   result<void> merge(const bitmap& other) noexcept {
-    if (!engine_->unite(set_, other.set_)) return fail(errc::out_of_memory, "the union", {other.memory_bytes()});
-    refused_ |= other.refused_;
-    return {};
+    if (engine_->unite(set_, other.set_)) return {};
+    return fail(errc::out_of_memory, "the union", {other.memory_bytes()});
   }
   result<void> intersect(const bitmap& other) noexcept {
-    if (!engine_->intersect(set_, other.set_)) return fail(errc::out_of_memory, "the intersection", {memory_bytes()});
-    refused_ |= other.refused_;
-    return {};
+    if (engine_->intersect(set_, other.set_)) return {};
+    return fail(errc::out_of_memory, "the intersection", {memory_bytes()});
   }
-  void clear() noexcept {
-    engine_->clear(set_);
-    refused_ = false;
-  }
+  void clear() noexcept { engine_->clear(set_); }
   friend bool operator==(const bitmap& a, const bitmap& b) noexcept { return a.engine_->equal(a.set_, b.set_); }
 
   [[nodiscard]] key_count keys() const noexcept { return {engine_->cardinality(set_), true}; }
@@ -119,24 +114,22 @@ class BLOOMERY_API bitmap {
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return engine_->memory_bytes(set_); }
   [[nodiscard]] fact_list facts() const noexcept;
 
-  // An error when an insert or erase was refused memory.
-  [[nodiscard]] result<void> check_memory() const noexcept {
-    if (refused_) return fail(errc::out_of_memory, "an earlier change of the bitmap", {memory_bytes()});
-    return {};
-  }
-
   // The native file: see kinds/concept.hpp.
   [[nodiscard]] stored_shape shape() const noexcept { return {.capacity_keys = max_keys, .keys = keys().keys}; }
   [[nodiscard]] std::uint64_t serialized_bytes() const noexcept { return engine_->serialized_bytes(set_); }
-  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept;
-  static result<bitmap> deserialize(const stored_shape& shape, std::span<const std::byte> bytes) noexcept;
+  [[nodiscard]] result<void> serialize(const byte_sink& sink) const noexcept { return engine_->serialize(set_, sink); }
+  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept { return serialize_into(*this, out); }
+  static result<bitmap> deserialize(const stored_shape& shape, const byte_feed& bytes,
+                                    const memory_hooks* hooks = nullptr) noexcept;
+  static result<bitmap> deserialize(const stored_shape& shape, std::span<const std::byte> bytes) noexcept {
+    memory_pull pull(bytes);
+    return deserialize(shape, byte_feed(pull, bytes.size()));
+  }
 
-  bitmap(bitmap&& other) noexcept
-      : engine_(other.engine_), set_(std::exchange(other.set_, nullptr)), refused_(other.refused_) {}
+  bitmap(bitmap&& other) noexcept : engine_(other.engine_), set_(std::exchange(other.set_, nullptr)) {}
   bitmap& operator=(bitmap&& other) noexcept {
     std::swap(engine_, other.engine_);
     std::swap(set_, other.set_);
-    std::swap(refused_, other.refused_);
     return *this;
   }
   bitmap(const bitmap&) = delete;
@@ -151,10 +144,10 @@ class BLOOMERY_API bitmap {
 
   const bitmap_engine* engine_;
   void* set_;
-  bool refused_ = false;
 };
 
-static_assert(serializable<bitmap> && mergeable<bitmap> && erasable<bitmap> && countable<bitmap>);
+static_assert(serializable<bitmap> && mergeable<bitmap> && erasable<bitmap> && countable<bitmap> &&
+              bounded_kind<bitmap>);
 
 }  // namespace bloomery::inline BLOOMERY_ABI
 

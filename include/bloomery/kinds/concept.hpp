@@ -13,6 +13,7 @@
 #include <bloomery/core/buffer.hpp>
 #include <bloomery/core/clock.hpp>
 #include <bloomery/core/overlap.hpp>
+#include <bloomery/core/pieces.hpp>
 #include <bloomery/core/result.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/digest_feed.hpp>
@@ -163,16 +164,26 @@ concept contiguous_kind = mappable<K> && requires(const K constant) {
   { constant.payload() } -> std::same_as<std::span<const std::byte>>;
 };
 
-// Kinds whose bytes are made for the file, and unpacked from it unless they are mappable. `serialized_bytes` and
-// `serialize` agree.
+// Kinds whose bytes are made for the file, in pieces, and unpacked from it unless they are mappable. `serialized_bytes`
+// and `serialize` agree, and `serialize` gives the same bytes each time. Neither takes memory beside the filter, but for
+// less than 1 MiB that is returned.
 template <class K>
-concept serialized_kind = filter_kind<K> && requires(const K constant, std::span<std::byte> out) {
+concept serialized_kind = filter_kind<K> && requires(const K constant, const byte_sink& sink) {
   { constant.serialized_bytes() } -> std::same_as<std::uint64_t>;
-  { constant.serialize(out) } -> std::same_as<result<void>>;
+  { constant.serialize(sink) } -> std::same_as<result<void>>;
 };
+// All of the bytes into memory that has the space for them.
 template <class K>
-concept serializable = serialized_kind<K> && requires(const stored_shape& shape, std::span<const std::byte> bytes) {
-  { K::deserialize(shape, bytes) } -> std::same_as<result<K>>;
+result<void> serialize_into(const K& filter, std::span<std::byte> out) noexcept {
+  const std::uint64_t needed = filter.serialized_bytes();
+  if (out.size() < needed) return fail(errc::bad_span, "the output", {out.size(), needed});
+  memory_fill fill(out);
+  return filter.serialize(byte_sink(fill));
+}
+template <class K>
+concept serializable = serialized_kind<K> &&
+    requires(const stored_shape& shape, const byte_feed& bytes, const memory_hooks* hooks) {
+  { K::deserialize(shape, bytes, hooks) } -> std::same_as<result<K>>;
 };
 
 template <class K>

@@ -25,7 +25,9 @@
 //               kinds/growing/engine.hpp how they change, kinds/growing/stored.hpp the bytes.
 // Order         the same keys in another order give the same answers for them, but not the same bytes.
 // Memory        refused memory is survived: a page that cannot split fills up, and what its lines cannot hold is
-//               spilled. When even that is refused, insert returns `full`, and every answer is "maybe" from then on.
+//               spilled. When even that is refused, insert returns `full` and the filter is as it was: it takes that
+//               key and others when there is memory again. A merge is made in a copy, which is the filter afterwards;
+//               where memory for it is refused, nothing has changed.
 // Papers        N. Dayan, I. Bercea, P. Reviriego, R. Pagh, "InfiniFilter: expanding filters to infinity and beyond",
 //               2023 (prefixes that shrink); R. Fagin et al., "Extendible hashing", 1979 (pages and directory).
 // Threads       any number of readers, or one writer. Nothing here is atomic.
@@ -84,19 +86,24 @@ class BLOOMERY_API growing {
   // As insert, without its answer. False: the filter is full and does not hold it.
   bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
-    return refused_ || detail::with_slots(width_, [&](auto engine) { return engine.may_contain(state_, digest); });
+    return detail::with_slots(width_, [&](auto engine) { return engine.may_contain(state_, digest); });
   }
   // What a look-up reads and decides: see kinds/explain.hpp.
   [[nodiscard]] explanation explain(std::uint64_t digest) const noexcept;
-  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept {
-    return add_stream(digests.size(), digest_feed(digests.data()));
+  // How many of the digests were surely absent before. Stops at the first that memory is refused for: add_until_full
+  // reports where.
+  std::uint64_t add_batch(std::span<const std::uint64_t> digests) noexcept { return add_until_full(digests).inserted; }
+  batch_outcome add_until_full(std::span<const std::uint64_t> digests) noexcept {
+    return insert_many(digests.size(), digest_feed(digests.data()));
   }
   // Bit i of the mask (bit i % 64 of word i / 64) answers digest i; the mask holds mask_words(digests.size()) words.
   void may_contain_batch(std::span<const std::uint64_t> digests, std::span<std::uint64_t> mask) const noexcept {
     may_contain_stream(digests.size(), digest_feed(digests.data()), mask);
   }
   // The same with digests that are made as they are needed: see stream_kind in kinds/concept.hpp.
-  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept;
+  std::uint64_t add_stream(std::size_t count, const digest_feed& feed) noexcept {
+    return insert_many(count, feed).inserted;
+  }
   void may_contain_stream(std::size_t count, const digest_feed& feed, std::span<std::uint64_t> mask) const noexcept;
 
   // Whether keys can be erased: an error that states why not. erase itself refuses by false.
@@ -139,7 +146,7 @@ class BLOOMERY_API growing {
   }
   // Inserts that were stored, less those erased: exact.
   [[nodiscard]] std::uint64_t occurrences() const noexcept { return state_.occurrences; }
-  [[nodiscard]] double fpr_now() const noexcept { return refused_ ? 1.0 : -std::expm1(-state_.coverage()); }
+  [[nodiscard]] double fpr_now() const noexcept { return -std::expm1(-state_.coverage()); }
   [[nodiscard]] fact_list facts() const noexcept;
 
   // The native file: see kinds/concept.hpp.
@@ -147,15 +154,24 @@ class BLOOMERY_API growing {
   [[nodiscard]] std::uint64_t serialized_bytes() const noexcept {
     return detail::with_slots(width_, [&](auto engine) { return stored<decltype(engine)>::size_bytes(state_); });
   }
-  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept;
-  static result<growing> deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+  [[nodiscard]] result<void> serialize(const byte_sink& sink) const noexcept {
+    return detail::with_slots(width_, [&](auto engine) { return stored<decltype(engine)>::write(state_, sink); });
+  }
+  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept { return serialize_into(*this, out); }
+  static result<growing> deserialize(const stored_shape& shape, const byte_feed& bytes,
                                      const memory_hooks* hooks = nullptr) noexcept;
+  static result<growing> deserialize(const stored_shape& shape, std::span<const std::byte> bytes,
+                                     const memory_hooks* hooks = nullptr) noexcept {
+    memory_pull pull(bytes);
+    return deserialize(shape, byte_feed(pull, bytes.size()), hooks);
+  }
 
  private:
   template <class Engine>
   using stored = growing_stored<typename Engine::slots>;
 
   [[nodiscard]] growing_model model() const noexcept { return {width_, state_.first_depth}; }
+  batch_outcome insert_many(std::size_t count, const digest_feed& feed) noexcept;
   [[nodiscard]] result<void> check_same(const growing& other) const noexcept;
   void take_settings(const growing& other) noexcept {
     keys_ = other.keys_;
@@ -164,7 +180,6 @@ class BLOOMERY_API growing {
     width_ = other.width_;
     mode_ = other.mode_;
     keys_exact_ = other.keys_exact_;
-    refused_ = other.refused_;
   }
 
   growing_state state_;
@@ -174,11 +189,10 @@ class BLOOMERY_API growing {
   unsigned width_ = 16;
   growing_mode mode_ = growing_mode::multiset;
   bool keys_exact_ = true;
-  bool refused_ = false;
 };
 
 static_assert(serializable<growing> && refusing_merges<growing> && erasing_in_some_modes<growing> &&
-              countable<growing> && stream_kind<growing>);
+              countable<growing> && stream_kind<growing> && bounded_kind<growing>);
 
 }  // namespace bloomery::inline BLOOMERY_ABI
 

@@ -183,7 +183,10 @@ class BLOOMERY_API scalable {
   [[nodiscard]] std::uint64_t serialized_bytes() const noexcept {
     return with_chain([](auto& sub_filters) { return sub_filters.stored_bytes(); });
   }
-  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept;
+  [[nodiscard]] result<void> serialize(const byte_sink& sink) const noexcept {
+    return with_chain([&](auto& sub_filters) { return sub_filters.store(sink); });
+  }
+  [[nodiscard]] result<void> serialize(std::span<std::byte> out) const noexcept { return serialize_into(*this, out); }
   template <class Digest, class F>
   void for_each_touched(const Digest& digest, F&& f) const {
     with_chain(

@@ -8,6 +8,10 @@
 // What comes back is valid for every later call: header, sizes, every chunk and the kind's own rules are checked before
 // it is returned, and no memory is allocated before the sizes have been checked against the real size of the file.
 // The text encoding and packed files are recognised. posix/load.hpp reads files.
+//
+// Memory beside the filter: none, or up to 64 KiB while it is read, of a native file that is not packed and of a text
+// in memory. A codec takes the packed payload and gives the payload as a whole: loading needs memory for the packed one,
+// and, for kinds that are unpacked from their payload (growing, bitmap), for the payload.
 #pragma once
 
 #include <bloomery/core/buffer.hpp>
@@ -45,6 +49,7 @@ class byte_source {
   using reader = result<void> (*)(const void* from, std::uint64_t offset, std::span<std::byte> out) noexcept;
 
   BLOOMERY_API explicit byte_source(std::span<const std::byte> bytes) noexcept;
+  BLOOMERY_API explicit byte_source(text_reader& text, std::uint64_t size_bytes) noexcept;
   byte_source(const void* from, std::uint64_t size_bytes, reader read) noexcept
       : from_(from), size_(size_bytes), read_(read) {}
 
@@ -82,6 +87,27 @@ struct stored_payload {
   aligned_buffer payload;
 };
 
+// A payload that is not packed, in order: each chunk is compared with its checksum before any of it is given.
+class BLOOMERY_API checked_payload {
+ public:
+  static result<checked_payload> open(const file_header& header, const byte_source& source,
+                                      const load_options& options) noexcept;
+  result<void> operator()(std::span<std::byte> out) noexcept;
+
+ private:
+  static constexpr std::uint64_t held_chunks = 16;
+  checked_payload(const file_header& header, const byte_source& source, bool trust) noexcept
+      : header_(header), source_(source), trust_(trust) {}
+  result<void> read_more() noexcept;
+
+  file_header header_;
+  byte_source source_;
+  bool trust_;
+  aligned_buffer held_{};
+  std::uint64_t next_chunk_ = 0;
+  std::span<const std::byte> left_{};
+};
+
 // A file in memory, native or text, and its header.
 struct decoded_file {
   file_header header{};
@@ -96,27 +122,47 @@ BLOOMERY_API result<void> check_alone(const file_header& header, bool shard) noe
 // What follows the header.
 BLOOMERY_API result<stored_payload> read_native(const file_header& header, const byte_source& source,
                                                 const kind_loader& kind, const load_options& options) noexcept;
-BLOOMERY_API result<stored_payload> read_native(const decoded_file& file, const kind_loader& kind,
-                                                const load_options& options) noexcept;
 // The native file inside a text.
 BLOOMERY_API result<aligned_buffer> unpack_text(const text_block& text, const load_options& options) noexcept;
 
+// The filter whose payload follows the header in the source.
 template <filter_kind K>
-result<stored_filter<K>> adopt_payload(result<stored_payload> stored, const load_options& options) noexcept {
+result<K> read_filter(const file_header& header, const byte_source& source, const load_options& options) noexcept {
   static_assert(mappable<K> || serializable<K>);
-  if (!stored) return fail(stored.error());
-  auto filter = [&]() -> result<K> {
-    if constexpr (mappable<K>) {
-      return K::adopt(stored->header.shape, std::move(stored->payload));
-    } else if constexpr (requires { K::deserialize(stored->header.shape, stored->payload.bytes(), options.memory); }) {
-      return K::deserialize(stored->header.shape, stored->payload.bytes(), options.memory);
-    } else {
-      return K::deserialize(stored->header.shape, stored->payload.bytes());
-    }
-  }();
+  constexpr kind_loader kind = loader_of<K>();
+  if constexpr (mappable<K>) {
+    auto stored = read_native(header, source, kind, options);
+    if (!stored) return fail(stored.error());
+    return K::adopt(header.shape, std::move(stored->payload));
+  } else if (header.codec != codec_none) {
+    const auto stored = read_native(header, source, kind, options);
+    if (!stored) return fail(stored.error());
+    memory_pull pull(stored->payload.bytes());
+    return K::deserialize(header.shape, byte_feed(pull, header.payload_bytes), options.memory);
+  } else {
+    if (auto done = check_kind(header, kind); !done) return fail(done.error());
+    if (auto whole = check_alone(header, options.shard); !whole) return fail(whole.error());
+    auto payload = checked_payload::open(header, source, options);
+    if (!payload) return fail(payload.error());
+    return K::deserialize(header.shape, byte_feed(*payload, header.payload_bytes), options.memory);
+  }
+}
+
+template <filter_kind K>
+result<stored_filter<K>> load_source(const file_header& header, const byte_source& source,
+                                     const load_options& options) noexcept {
+  auto filter = read_filter<K>(header, source, options);
   if (!filter) return fail(filter.error());
   if constexpr (requires { filter->set_clock(options.clock); }) filter->set_clock(options.clock);
-  return stored_filter<K>{std::move(*filter), stored->header.hash, stored->header};
+  return stored_filter<K>{std::move(*filter), header.hash, header};
+}
+
+template <filter_kind K>
+result<stored_filter<K>> load_decoded(const decoded_file& file, const load_options& options) noexcept {
+  if (!file.header.text) return load_source<K>(file.header, byte_source(file.bytes), options);
+  if (file.text.decoded_bytes > options.max_bytes) return over_limit(options.max_bytes);
+  text_reader text(file.text);
+  return load_source<K>(file.header, byte_source(text, file.text.decoded_bytes), options);
 }
 
 }  // namespace detail
@@ -126,7 +172,7 @@ template <filter_kind K>
 result<stored_filter<K>> load_bytes(std::span<const std::byte> bytes, const load_options& options = {}) noexcept {
   const auto file = detail::decode_file(bytes);
   if (!file) return fail(file.error());
-  return detail::adopt_payload<K>(detail::read_native(*file, detail::loader_of<K>(), options), options);
+  return detail::load_decoded<K>(*file, options);
 }
 
 // The header of a file in memory, native or text.

@@ -6,8 +6,11 @@
 // The same filter saved with the same options gives the same bytes. Nothing of a secret key is written but its id.
 // posix/save.hpp writes them to a file.
 //
-// Saving reads the filter and does not change it; no other thread may write to it meanwhile. Packed files need memory
-// for the packed payload beside the filter; others need none to speak of.
+// Saving reads the filter and does not change it; no other thread may write to it meanwhile. It takes no memory beside
+// the filter, in the text encoding either: bytes go to the sink as they are, or in pieces of 4 KiB. A codec takes the
+// payload and gives the packed one as a whole: packed files need memory for the packed payload at its largest (a
+// little more than the payload) beside the filter, and, for kinds whose payload is not one piece in memory (growing,
+// scalable, bitmap), for the payload, too.
 #pragma once
 
 #include <bloomery/core/buffer.hpp>
@@ -39,7 +42,7 @@ struct saved_content {
   std::span<const std::byte> payload{};  // where the bytes are one piece in memory
   const void* filter = nullptr;          // else this and what follows
   std::uint64_t serialized_bytes = 0;
-  result<void> (*serialize)(const void* filter, std::span<std::byte> out) = nullptr;
+  result<void> (*serialize)(const void* filter, const byte_sink& sink) = nullptr;
 };
 
 template <filter_kind K>
@@ -51,8 +54,8 @@ saved_content content_of(const K& filter) noexcept {
   } else {
     content.filter = &filter;
     content.serialized_bytes = filter.serialized_bytes();
-    content.serialize = [](const void* from, std::span<std::byte> out) {
-      return static_cast<const K*>(from)->serialize(out);
+    content.serialize = [](const void* from, const byte_sink& sink) {
+      return static_cast<const K*>(from)->serialize(sink);
     };
   }
   return content;
@@ -61,11 +64,12 @@ saved_content content_of(const K& filter) noexcept {
 // A file ready to be written: everything but the checksums, which are made on the way.
 struct file_image {
   file_header header{};
-  aligned_buffer serialized{};
   aligned_buffer packed{};
   std::span<const std::byte> stored{};
+  const saved_content* in_pieces = nullptr;  // instead of `stored`: each time that it is needed, it is made again
 };
 
+// `content` must outlive the result.
 BLOOMERY_API result<file_image> make_image(const saved_content& content, const hash_spec& hash,
                                            const save_options& options) noexcept;
 BLOOMERY_API result<void> write_native(const file_image& image, byte_sink sink) noexcept;

@@ -3,37 +3,18 @@
 //     auto to_socket = [&](std::span<const std::byte> bytes) -> bloomery::result<void> { ... };
 //     auto saved = bloomery::save_to(filter, hash.spec(), bloomery::byte_sink(to_socket));
 //
-// A sink takes bytes in order and either takes all of them or fails. It refers to your function, which must live until
-// the saving ends.
+// A sink takes bytes in order, in pieces of any size, and either takes all of them or fails. It refers to your function,
+// which must live until the saving ends (core/pieces.hpp).
 #pragma once
 
 #include <bloomery/core/buffer.hpp>
+#include <bloomery/core/pieces.hpp>
 #include <bloomery/core/result.hpp>
-#include <concepts>
 #include <cstddef>
 #include <cstring>
-#include <memory>
 #include <span>
-#include <type_traits>
 
 namespace bloomery::inline BLOOMERY_ABI {
-
-class byte_sink {
- public:
-  template <class F>
-  requires(!std::same_as<std::remove_cvref_t<F>, byte_sink> && std::is_lvalue_reference_v<F> &&
-           std::is_invocable_r_v<result<void>, F, std::span<const std::byte>>) explicit byte_sink(F&& function) noexcept
-      : call_([](void* context, std::span<const std::byte> bytes) -> result<void> {
-          return (*static_cast<std::remove_reference_t<F>*>(context))(bytes);
-        }),
-        context_(const_cast<void*>(static_cast<const void*>(std::addressof(function)))) {}
-
-  result<void> operator()(std::span<const std::byte> bytes) const { return call_(context_, bytes); }
-
- private:
-  result<void> (*call_)(void* context, std::span<const std::byte> bytes);
-  void* context_;
-};
 
 // Collects bytes in memory, which grows as needed.
 class memory_sink {

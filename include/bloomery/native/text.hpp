@@ -60,6 +60,28 @@ BLOOMERY_API result<text_block> find_text(std::span<const std::byte> bytes) noex
 // Decodes the first out.size() bytes of the block, or all of it when `out` has block.decoded_bytes.
 BLOOMERY_API result<void> decode_text(const text_block& block, std::span<std::byte> out) noexcept;
 
+// Decodes a block where it is needed. It remembers two places, so that who reads on at two of them, a payload and its
+// checksums, decodes all of it twice at most.
+class BLOOMERY_API text_reader {
+ public:
+  // The block's text must outlive the reader.
+  explicit text_reader(const text_block& block) noexcept : block_(block) {}
+  result<void> read_at(std::uint64_t offset, std::span<std::byte> out) noexcept;
+
+ private:
+  struct place {
+    std::size_t next = 0;    // character
+    std::uint64_t made = 0;  // bytes before it
+    std::uint32_t held = 0;  // bits that made none yet
+    unsigned held_bits = 0;
+  };
+  // Without `out`, bytes are passed over.
+  result<void> decode(place& at, std::uint64_t bytes, std::byte* out) const noexcept;
+
+  text_block block_;
+  std::array<place, 2> places_{};
+};
+
 // Turns the bytes written to it into the text encoding, on their way to another sink. `finish` writes the rest.
 class text_writer {
  public:

@@ -5,8 +5,8 @@
 //     auto hash = bloomery::hasher::make(stored->hash);
 //     bool maybe = stored->filter.may_contain(hash->digest("alice", 5));
 //
-// Everything is checked as native/load.hpp describes. `path` may be a pipe or a device; such input is read into memory
-// first. `read_header` returns what a file holds without reading the rest of it.
+// Everything is checked as native/load.hpp describes. `path` may be a pipe or a device; such input, and a text, is read
+// into memory first. `read_header` returns what a file holds without reading the rest of it.
 //
 // A file is opened once and its header decoded once. A program that needs the header before it loads does that, too:
 //
@@ -42,12 +42,15 @@ class BLOOMERY_API native_file {
   [[nodiscard]] const input_file* mappable_file() const noexcept {
     return header().codec == codec_none ? file_ : nullptr;
   }
-  // The payload, checked and unpacked.
-  [[nodiscard]] result<detail::stored_payload> read_payload(const detail::kind_loader& kind,
-                                                            const load_options& options) const noexcept;
+  template <filter_kind K>
+  [[nodiscard]] result<stored_filter<K>> load(const load_options& options) const noexcept {
+    if (file_ == nullptr) return detail::load_decoded<K>(decoded_, options);
+    return detail::load_source<K>(header(), source(), options);
+  }
 
  private:
   native_file() noexcept = default;
+  [[nodiscard]] detail::byte_source source() const noexcept;
   const input_file* file_ = nullptr;  // nullptr: it is in bytes_
   file_bytes bytes_{};
   detail::decoded_file decoded_{};
@@ -60,7 +63,7 @@ BLOOMERY_API result<file_bytes> read_filter(file_path path, const memory_hooks* 
 
 template <filter_kind K>
 result<stored_filter<K>> load(const native_file& file, const load_options& options = {}) noexcept {
-  return detail::adopt_payload<K>(file.read_payload(detail::loader_of<K>(), options), options);
+  return file.load<K>(options);
 }
 template <filter_kind K>
 result<stored_filter<K>> load(const input_file& file, const load_options& options = {}) noexcept {

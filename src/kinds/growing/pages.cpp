@@ -16,45 +16,38 @@ BLOOMERY_BODY result<growing_pages> growing_pages::make(std::uint64_t pages, con
 }
 
 BLOOMERY_BODY bool growing_pages::add_slab(std::uint64_t pages) noexcept {
-  if (own_.slab_count == own_.slab_room) {
-    const std::uint64_t room = own_.slab_room == 0 ? 8 : own_.slab_room * 2;
-    slab* more = take<slab>(room);
-    if (more == nullptr) return false;
-    if (own_.slab_count != 0) std::memcpy(more, own_.slabs, to_size(own_.slab_count * sizeof(slab)));
-    give(own_.slabs, own_.slab_room);
-    own_.slabs = more;
-    own_.slab_room = room;
-  }
-  if (pages > aligned_buffer::max_bytes / page_stride) return false;
+  if (pages > (aligned_buffer::max_bytes - slab_head_bytes) / page_stride) return false;
   auto* memory = take<std::byte>(slab_bytes(pages));
   if (memory == nullptr) return false;
-  own_.slabs[own_.slab_count++] = {memory, pages, 0};
+  auto* added = std::construct_at(reinterpret_cast<slab*>(memory), slab{nullptr, pages, 0});
+  if (own_.slabs == nullptr) {
+    own_.slabs = own_.filling = added;
+  } else {
+    own_.last->next = added;
+  }
+  own_.last = added;
   return true;
 }
 
 BLOOMERY_BODY std::byte* growing_pages::take_page() noexcept {
-  // Slabs fill one after the other: there may be space in more than the last only after reserve and reset.
-  std::uint64_t at = own_.slab_count;
-  while (at > 0 && own_.slabs[at - 1].used == 0) --at;
-  if (at == 0 || own_.slabs[at - 1].used == own_.slabs[at - 1].room) {
-    // A quarter more than there is: little is idle while the filter is small. From 4 MiB on whole huge pages.
-    const std::uint64_t more = own_.pages / 2 >= slab_pages ? slab_pages : std::max<std::uint64_t>(own_.pages / 4, 1);
-    if (at == own_.slab_count && !add_slab(more)) return nullptr;
-    ++at;
+  if (own_.filling->used == own_.filling->room) {
+    // A quarter more than there is: little is idle while the filter is small.
+    const std::uint64_t more = std::clamp<std::uint64_t>(own_.pages / 4, 1, slab_pages);
+    if (own_.filling->next == nullptr && !add_slab(more)) return nullptr;
+    own_.filling = own_.filling->next;
   }
-  slab& from = own_.slabs[at - 1];
   ++own_.pages;
-  return from.memory + page_stride * from.used++;
+  return page_in(own_.filling, own_.filling->used++);
 }
 
 BLOOMERY_BODY bool growing_pages::reserve(std::uint64_t pages) noexcept {
   std::uint64_t idle = 0;
-  for (std::uint64_t i = 0; i < own_.slab_count; ++i) idle += own_.slabs[i].room - own_.slabs[i].used;
+  for (const slab* each = own_.filling; each != nullptr; each = each->next) idle += each->room - each->used;
   while (idle < pages) {
     const std::uint64_t more = std::min(pages - idle, slab_pages);
     if (!add_slab(more)) return false;
     // The system provides memory that is zero already when it is first written to.
-    std::byte* memory = own_.slabs[own_.slab_count - 1].memory;
+    std::byte* memory = page_in(own_.last, 0);
     for (std::uint64_t i = 0; i < more * page_stride; i += 4096) {
       *static_cast<volatile std::byte*>(memory + i) = std::byte{0};
     }
@@ -157,18 +150,16 @@ BLOOMERY_BODY bool growing_pages::fill(unsigned depth) noexcept {
 BLOOMERY_BODY void growing_pages::reset(unsigned depth) noexcept {
   const std::uint64_t wanted = std::uint64_t{1} << depth;
   release_spills();
-  std::uint64_t room = 0;
-  std::uint64_t kept = 0;
-  for (; room < wanted; ++kept) {
-    slab& here = own_.slabs[kept];
-    std::memset(here.memory, 0, to_size(here.used * page_stride));
-    here.used = 0;
-    room += here.room;
+  slab* kept = own_.slabs;
+  for (std::uint64_t room = 0;; kept = kept->next) {
+    std::memset(page_in(kept, 0), 0, to_size(kept->used * page_stride));
+    kept->used = 0;
+    room += kept->room;
+    if (room >= wanted) break;
   }
-  while (own_.slab_count > kept) {
-    const slab& last = own_.slabs[--own_.slab_count];
-    give(last.memory, slab_bytes(last.room));
-  }
+  own_.filling = own_.slabs;
+  own_.last = kept;
+  for (slab* next = std::exchange(kept->next, nullptr); next != nullptr;) give_slab(std::exchange(next, next->next));
   own_.pages = 0;
   // Neither the pages nor the directory, which was deep enough before, need memory.
   static_cast<void>(fill(depth));
@@ -183,11 +174,13 @@ BLOOMERY_BODY result<growing_pages> growing_pages::clone() const noexcept {
     std::memcpy(to, page, page_stride);
     growing_page_notes& notes = notes_of(to);
     const growing_spilled* spill = std::exchange(notes.spill, nullptr);
-    notes.room = notes.spilled;
+    notes.room = 0;
     copy->assign(prefix, depth, to);
     if (notes.spilled == 0) return true;
-    notes.spill = copy->take_spill(notes.room);
+    const std::uint64_t room = spill_room(notes.spilled);
+    if (room <= 0xffffffffU) notes.spill = copy->take_spill(room);
     if (notes.spill == nullptr) return false;
+    notes.room = static_cast<std::uint32_t>(room);
     std::memcpy(notes.spill, spill, notes.spilled * sizeof(growing_spilled));
     return true;
   });
@@ -197,7 +190,7 @@ BLOOMERY_BODY result<growing_pages> growing_pages::clone() const noexcept {
 
 BLOOMERY_BODY bool growing_pages::make_spill_room(growing_page_notes& notes) noexcept {
   if (notes.spilled < notes.room) return true;
-  const std::uint64_t room = notes.room == 0 ? 4 : std::uint64_t{notes.room} * 2;
+  const std::uint64_t room = spill_room(notes.room == 0 ? 1 : std::uint64_t{notes.room} * 2);
   if (room > 0xffffffffU) return false;
   growing_spilled* more = take_spill(room);
   if (more == nullptr) return false;
@@ -208,20 +201,68 @@ BLOOMERY_BODY bool growing_pages::make_spill_room(growing_page_notes& notes) noe
   return true;
 }
 
+BLOOMERY_BODY bool growing_pages::add_spill_block(std::uint64_t least_lines) noexcept {
+  // What is left of the block before goes into the lists.
+  while (own_.fresh_lines != 0) {
+    const std::uint64_t lines = std::min<std::uint64_t>(std::bit_floor(own_.fresh_lines), most_pooled / 4);
+    give_spill(reinterpret_cast<growing_spilled*>(own_.fresh), lines * 4);
+    own_.fresh += lines * cache_line_bytes;
+    own_.fresh_lines -= lines;
+  }
+  // As for pages: a quarter more than there is.
+  std::uint64_t lines = 1 + std::clamp(own_.block_lines / 4, least_lines, most_block_lines);
+  auto* memory = take<std::byte>(lines * cache_line_bytes);
+  if (memory == nullptr && lines > 1 + least_lines) {
+    lines = 1 + least_lines;
+    memory = take<std::byte>(lines * cache_line_bytes);
+  }
+  if (memory == nullptr) return false;
+  own_.blocks = std::construct_at(reinterpret_cast<spill_block*>(memory), spill_block{own_.blocks, lines});
+  own_.block_lines += lines;
+  own_.fresh = memory + cache_line_bytes;
+  own_.fresh_lines = lines - 1;
+  return true;
+}
+
+BLOOMERY_BODY growing_spilled* growing_pages::take_spill(std::uint64_t room) noexcept {
+  if (room > most_pooled) return take<growing_spilled>(room);
+  free_spill*& waiting = own_.free_spills[spill_size_of(room)];
+  if (waiting != nullptr) return reinterpret_cast<growing_spilled*>(std::exchange(waiting, waiting->next));
+  const std::uint64_t lines = room / 4;
+  static_assert(4 * sizeof(growing_spilled) == cache_line_bytes);
+  if (own_.fresh_lines < lines && !add_spill_block(lines)) return nullptr;
+  own_.fresh_lines -= lines;
+  return reinterpret_cast<growing_spilled*>(std::exchange(own_.fresh, own_.fresh + lines * cache_line_bytes));
+}
+
+BLOOMERY_BODY void growing_pages::give_spill(growing_spilled* spill, std::uint64_t room) noexcept {
+  if (spill == nullptr) return;
+  if (room > most_pooled) return give(spill, room);
+  free_spill*& waiting = own_.free_spills[spill_size_of(room)];
+  waiting = std::construct_at(reinterpret_cast<free_spill*>(spill), free_spill{waiting});
+}
+
 BLOOMERY_BODY void growing_pages::release_spills() noexcept {
-  for (std::uint64_t i = 0; i < own_.slab_count; ++i) {
-    for (std::uint64_t j = 0; j < own_.slabs[i].used; ++j) {
-      const growing_page_notes& notes = notes_of(own_.slabs[i].memory + j * page_stride);
-      give_spill(notes.spill, notes.room);
+  for (slab* each = own_.slabs; each != nullptr; each = each->next) {
+    for (std::uint64_t i = 0; i < each->used; ++i) {
+      const growing_page_notes& notes = notes_of(page_in(each, i));
+      if (notes.room > most_pooled) give(notes.spill, notes.room);
     }
   }
+  while (own_.blocks != nullptr) {
+    spill_block* const block = std::exchange(own_.blocks, own_.blocks->next);
+    give(reinterpret_cast<std::byte*>(block), block->lines * cache_line_bytes);
+  }
+  own_.fresh = nullptr;
+  own_.fresh_lines = 0;
+  own_.block_lines = 0;
+  own_.free_spills = {};
 }
 
 BLOOMERY_BODY void growing_pages::release_all() noexcept {
   if (own_.hooks == nullptr) return;
   release_spills();
-  for (std::uint64_t i = 0; i < own_.slab_count; ++i) give(own_.slabs[i].memory, slab_bytes(own_.slabs[i].room));
-  give(own_.slabs, own_.slab_room);
+  for (slab* each = own_.slabs; each != nullptr;) give_slab(std::exchange(each, each->next));
   if (own_.root_bits != 0) {
     for (std::uint64_t i = 0; i < roots(); ++i) {
       const unsigned bits = own_.root[i].tag();

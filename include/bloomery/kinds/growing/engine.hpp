@@ -10,7 +10,8 @@
 //   - A code is in the spill only while its line is full.
 //   - `covered` is the sum of what all codes cover: the expected FPR is 1 - e^-covered. A split does not change it.
 //   - There are no more occurrences than codes, also when the number of occurrences came from a file. It decides about
-//     nothing but the end: when it falls to 0 and only voids are left, these are halves whose keys are gone.
+//     nothing but the end: when it falls to 0, what is left are halves of voids whose keys are gone. Where it came from a
+//     file and is not that of the codes, this is believed only when voids are all that is left.
 // A page splits when three quarters of its slots are used, unless it is deeper than others by more than 8 bits (digests
 // that were chosen to be alike must not make the directory explode) or more than half full of voids (which go to both
 // halves: splitting would not make space). Then the spill takes what comes.
@@ -30,6 +31,8 @@ struct growing_state {
   std::uint64_t spilled = 0;  // codes, not entries
   uint128 covered = 0;        // in units of 2^-63
   unsigned first_depth = 0;
+  // False: the number of occurrences is one that a file states, and no count of codes confirms it.
+  bool occurrences_known = true;
 
   [[nodiscard]] std::uint64_t codes() const noexcept { return slots_used + spilled; }
   [[nodiscard]] double coverage() const noexcept { return std::ldexp(static_cast<double>(covered), -63); }
@@ -48,9 +51,9 @@ struct growing_engine {
   // Copies of spilled codes beyond the first of each, in all: so that sums cannot overflow. Further copies are dropped.
   static constexpr std::uint64_t most_copies = std::uint64_t{1} << 56U;
 
-  // False when memory was refused: the key is not in the filter, and nothing has changed that can be queried.
+  // False when memory was refused: nothing has changed then.
   static bool insert(growing_state& state, std::uint64_t digest) noexcept {
-    split_if_due(state, digest);
+    split_if_due(state, digest, true);
     if (!put(state, digest | 1U, 1)) return false;
     state.occurrences = std::min(state.occurrences + 1, state.codes());
     return true;
@@ -72,16 +75,26 @@ struct growing_engine {
   static bool erase(growing_state& state, std::uint64_t digest) noexcept;
   // Gives the key a code of full length for the longest it has. The same rule as for erase.
   static bool rejuvenate(growing_state& state, std::uint64_t digest) noexcept;
-  // False when memory was refused: the filter then holds its own keys and some of the other's. In a set, what is
-  // covered already is left out.
+  // False when memory was refused: the filter then holds its own keys and some of the other's, so a caller merges into
+  // a copy. In a set, what is covered already is left out.
   static bool merge(growing_state& into, const growing_state& from, bool is_set) noexcept;
   static bool equal(const growing_state& a, const growing_state& b) noexcept;
+  static void clear(growing_state& state) noexcept {
+    state.pages.reset(state.first_depth);
+    state.occurrences = 0;
+    state.slots_used = 0;
+    state.spilled = 0;
+    state.covered = 0;
+    state.occurrences_known = true;
+  }
 
   static bool may_split(const growing_state& state, const growing_page_notes& notes, unsigned depth) noexcept {
     const auto usual = static_cast<unsigned>(std::bit_width(state.pages.pages()) - 1);
     return depth < deepest && depth < usual + uneven_depth && 2 * notes.voids <= notes.used;
   }
-  static bool split(growing_state& state, std::uint64_t digest, kernels::growing_page page) noexcept;
+  // With `takes_digest`, the digest can be put into its half afterwards, whatever is refused then.
+  static bool split(growing_state& state, std::uint64_t digest, kernels::growing_page page,
+                    bool takes_digest = false) noexcept;
   // Calls f(code, count) for every code of a page, until it returns false.
   template <class F>
   static bool for_each_code(std::uint64_t prefix, unsigned depth, const std::byte* page, F&& f);
@@ -97,10 +110,10 @@ struct growing_engine {
   }
 
  private:
-  static void split_if_due(growing_state& state, std::uint64_t digest) noexcept {
+  static void split_if_due(growing_state& state, std::uint64_t digest, bool takes_digest = false) noexcept {
     const kernels::growing_page page = state.pages.page_of(digest);
     const growing_page_notes& notes = growing_pages::notes_of(page.pointer());
-    if (notes.used >= split_at && may_split(state, notes, page.tag())) split(state, digest, page);
+    if (notes.used >= split_at && may_split(state, notes, page.tag())) split(state, digest, page, takes_digest);
   }
   static bool spill_holds(kernels::growing_page page, std::uint64_t digest) noexcept {
     const growing_page_notes& notes = growing_pages::notes_of(static_cast<const std::byte*>(page.pointer()));
@@ -176,8 +189,9 @@ struct growing_engine<Slots>::new_spills {
   std::array<growing_spilled*, 2> spill{};
   std::array<std::uint32_t, 2> room{};
 
-  bool take(growing_pages& pages, const growing_page_notes& notes, unsigned depth) noexcept {
-    std::array<std::uint64_t, 2> wanted{};
+  // One entry more than there are for the half that has one to come.
+  bool take(growing_pages& pages, const growing_page_notes& notes, unsigned depth,
+            std::array<std::uint64_t, 2> wanted) noexcept {
     for (std::uint32_t i = 0; i < notes.spilled; ++i) {
       const std::uint64_t code = notes.spill[i].code;
       // A void of the line becomes two.
@@ -185,6 +199,7 @@ struct growing_engine<Slots>::new_spills {
     }
     for (unsigned half = 0; half < 2; ++half) {
       if (wanted[half] == 0) continue;
+      wanted[half] = growing_pages::spill_room(wanted[half]);
       if (wanted[half] <= 0xffffffffU) spill[half] = pages.take_spill(wanted[half]);
       if (spill[half] == nullptr) {
         give_back(pages);
@@ -201,14 +216,21 @@ struct growing_engine<Slots>::new_spills {
 
 // A page becomes two of one bit more. False when memory was refused; nothing has changed then.
 template <class Slots>
-bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, kernels::growing_page page) noexcept {
+bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, kernels::growing_page page,
+                                  bool takes_digest) noexcept {
   growing_pages& pages = state.pages;
   const unsigned depth = page.tag();
   std::byte* lower = page.pointer();
   growing_page_notes& notes = growing_pages::notes_of(lower);
   const std::uint64_t prefix = depth == 0 ? 0 : digest >> (64U - depth) << (64U - depth);
+  // The digest's line can be full afterwards only if it is full now.
+  std::array<std::uint64_t, 2> to_come{};
+  const std::uint64_t half_of_digest = (digest << depth) >> 63U;
+  to_come[half_of_digest] =
+      takes_digest && kernels::growing_is_full<Slots>(line_at(lower, kernels::growing_line_of(digest, depth))) ? 1U
+                                                                                                               : 0U;
   new_spills spills;
-  if (!pages.deepen(prefix, depth + 1) || !spills.take(pages, notes, depth)) return false;
+  if (!pages.deepen(prefix, depth + 1) || !spills.take(pages, notes, depth, to_come)) return false;
   std::byte* upper = pages.take_page();
   if (upper == nullptr) {
     spills.give_back(pages);
@@ -238,9 +260,12 @@ bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, ke
     static_cast<void>(put_split(state, code, count));  // the spills have space for everything
   }
   pages.give_spill(before.spill, before.room);
+  const bool needs_entry = to_come[half_of_digest] != 0 &&
+                           kernels::growing_is_full<Slots>(line_at(half_of_digest == 0 ? lower : upper,
+                                                                   kernels::growing_line_of(digest, depth + 1)));
   for (std::byte* half : {lower, upper}) {
     growing_page_notes& left = growing_pages::notes_of(half);
-    if (left.spilled != 0) continue;
+    if (left.spilled != 0 || (needs_entry && half == (half_of_digest == 0 ? lower : upper))) continue;
     pages.give_spill(std::exchange(left.spill, nullptr), std::exchange(left.room, 0U));
   }
   return true;
@@ -339,13 +364,8 @@ bool growing_engine<Slots>::erase(growing_state& state, std::uint64_t digest) no
   remove(state, digest, best);
   const bool was_last = state.occurrences == 1;
   state.occurrences -= state.occurrences != 0 ? 1U : 0U;
-  if (was_last && state.codes() != 0 && has_only_voids(state)) {
-    // What is left are halves whose keys are gone.
-    state.pages.reset(state.first_depth);
-    state.slots_used = 0;
-    state.spilled = 0;
-    state.covered = 0;
-  }
+  // What is left are halves whose keys are gone.
+  if (was_last && state.codes() != 0 && (state.occurrences_known || has_only_voids(state))) clear(state);
   return true;
 }
 

@@ -65,6 +65,7 @@ bool growing_engine<Slots>::merge(growing_state& into, const growing_state& from
     });
   });
   if (done) into.occurrences = std::min(into.occurrences + from.occurrences, into.codes());
+  into.occurrences_known = into.occurrences_known && from.occurrences_known;
   return done;
 }
 

@@ -1,7 +1,8 @@
 // kinds/growing/pages.hpp: the memory of the growing filter: pages, and the directory that leads to them.
 //
 // A page is 64 lines of slots (kernels/growing.hpp) and a 65th line for what only changes need: counts, and the spill.
-// Pages come from slabs of up to 2 MiB. The directory has one level up to 4096 entries, then two: a root of 1024 tables
+// Pages come from slabs, a linked list. Those that are added while the filter grows have up to 256 KiB, so that no insert
+// waits until the system has cleared more; the first one is as large as the filter is made. The directory has one level up to 4096 entries, then two: a root of 1024 tables
 // that double one by one, so that no doubling ever copies much. A page of depth d stands in every entry that begins
 // with its d bits; while there are two levels it may stand in several tables.
 //
@@ -9,10 +10,12 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <bloomery/core/buffer.hpp>
 #include <bloomery/kernels/growing.hpp>
 #include <cstring>
+#include <memory>
 #include <utility>
 
 namespace bloomery::inline BLOOMERY_ABI {
@@ -37,7 +40,9 @@ static_assert(sizeof(growing_page_notes) <= kernels::growing_line_bytes);
 class BLOOMERY_API growing_pages {
  public:
   static constexpr std::size_t page_stride = kernels::growing_page_bytes + kernels::growing_line_bytes;
-  static constexpr std::uint64_t slab_pages = huge_page_bytes / page_stride;
+  static constexpr std::size_t slab_head_bytes = cache_line_bytes;
+  static constexpr std::size_t most_slab_bytes = std::size_t{256} << 10U;
+  static constexpr std::uint64_t slab_pages = (most_slab_bytes - slab_head_bytes) / page_stride;
   static constexpr unsigned root_bits = kernels::growing_root_bits;
   static constexpr unsigned one_level_bits = 12;
 
@@ -92,10 +97,15 @@ class BLOOMERY_API growing_pages {
     return true;
   }
 
-  // Space for one more entry of the spill, or for `room` of a new one.
+  // Space for one more entry of the spill.
   bool make_spill_room(growing_page_notes& notes) noexcept;
-  growing_spilled* take_spill(std::uint64_t room) noexcept { return take<growing_spilled>(room); }
-  void give_spill(growing_spilled* spill, std::uint64_t room) noexcept { give(spill, room); }
+  // Space for `room` entries, which is one that spill_room returned.
+  growing_spilled* take_spill(std::uint64_t room) noexcept;
+  void give_spill(growing_spilled* spill, std::uint64_t room) noexcept;
+  // Entries that so many take the space of: it is a power of two, or large.
+  static constexpr std::uint64_t spill_room(std::uint64_t entries) noexcept {
+    return entries > most_pooled ? entries : std::bit_ceil(std::max<std::uint64_t>(entries, 4));
+  }
 
   [[nodiscard]] std::uint64_t pages() const noexcept { return own_.pages; }
   [[nodiscard]] std::uint64_t memory_bytes() const noexcept { return own_.bytes; }
@@ -107,16 +117,35 @@ class BLOOMERY_API growing_pages {
   using entry = kernels::growing_page;
   using table = kernels::growing_table;
 
+  // At the start of its memory; its pages follow on the next line.
   struct slab {
-    std::byte* memory;
+    slab* next;
     std::uint64_t room;  // pages
     std::uint64_t used;
   };
+  static_assert(sizeof(slab) <= slab_head_bytes && slab_head_bytes + slab_pages * page_stride == most_slab_bytes);
+  // Small spills come and go by the thousand. They share blocks, and those that are given back wait in lists, one a
+  // size, so that no request waits until an allocator has sorted what it was given back.
+  static constexpr std::uint64_t most_pooled = 128;  // entries: 2 KiB
+  static constexpr unsigned spill_sizes = 6;         // of 4, 8 ... 128 entries
+  static constexpr std::uint64_t most_block_lines = 256;
+  struct free_spill {
+    free_spill* next;
+  };
+  struct spill_block {
+    spill_block* next;
+    std::uint64_t lines;  // all of it, with the one that this is in
+  };
   struct owned {
     const memory_hooks* hooks = nullptr;
-    slab* slabs = nullptr;
-    std::uint64_t slab_count = 0;
-    std::uint64_t slab_room = 0;
+    spill_block* blocks = nullptr;
+    std::byte* fresh = nullptr;  // lines of the newest block that were never in use
+    std::uint64_t fresh_lines = 0;
+    std::uint64_t block_lines = 0;  // of all blocks
+    std::array<free_spill*, spill_sizes> free_spills{};
+    slab* slabs = nullptr;    // the first
+    slab* filling = nullptr;  // pages come from it: those before it are full, those after it empty
+    slab* last = nullptr;
     table* root = nullptr;
     entry* base = nullptr;  // the one table, or those of 2^base_bits entries that the second level began with
     unsigned base_bits = 0;
@@ -144,15 +173,20 @@ class BLOOMERY_API growing_pages {
     own_.hooks->release(own_.hooks->context, memory, bytes_of<T>(count), cache_line_bytes);
     own_.bytes -= bytes_of<T>(count);
   }
-  // A slab of the usual size is one huge page.
-  static std::uint64_t slab_bytes(std::uint64_t pages) noexcept {
-    return pages == slab_pages ? huge_page_bytes : pages * page_stride;
+  static std::uint64_t slab_bytes(std::uint64_t pages) noexcept { return slab_head_bytes + pages * page_stride; }
+  static std::byte* page_in(slab* in, std::uint64_t index) noexcept {
+    return reinterpret_cast<std::byte*>(in) + slab_head_bytes + index * page_stride;
   }
+  void give_slab(slab* old) noexcept { give(reinterpret_cast<std::byte*>(old), slab_bytes(old->room)); }
   static table tag(entry* entries, unsigned bits) noexcept { return {reinterpret_cast<std::byte*>(entries) + bits}; }
   static entry* entries_of(table of) noexcept { return reinterpret_cast<entry*>(of.pointer()); }
   [[nodiscard]] std::uint64_t roots() const noexcept { return std::uint64_t{1} << own_.root_bits; }
   [[nodiscard]] std::uint64_t base_entries() const noexcept { return roots() << own_.base_bits; }
 
+  static constexpr unsigned spill_size_of(std::uint64_t room) noexcept {
+    return static_cast<unsigned>(std::bit_width(room)) - 3;
+  }
+  bool add_spill_block(std::uint64_t least_lines) noexcept;
   bool add_slab(std::uint64_t pages) noexcept;
   bool double_only_table() noexcept;
   bool grow_second_level() noexcept;

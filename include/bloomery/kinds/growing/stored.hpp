@@ -11,6 +11,7 @@
 #pragma once
 
 #include <bloomery/core/bytes.hpp>
+#include <bloomery/core/pieces.hpp>
 #include <bloomery/core/size.hpp>
 #include <bloomery/kinds/growing/engine.hpp>
 #include <span>
@@ -33,95 +34,111 @@ struct growing_stored {
     return state.pages.pages() * page_bytes + entries * spilled_bytes;
   }
 
-  static void write(const growing_state& state, std::byte* out) noexcept {
-    std::byte* table = out;
-    std::byte* lines = out + state.pages.pages() * page_entry_bytes;
-    std::byte* spill = out + state.pages.pages() * page_bytes;
+  static result<void> write(const growing_state& state, const byte_sink& sink) noexcept {
+    piece_writer out(sink);
     state.pages.for_each_page([&](std::uint64_t /*prefix*/, unsigned depth, const std::byte* page) {
+      store_le(out.take(page_entry_bytes),
+               std::uint64_t{depth} | std::uint64_t{growing_pages::notes_of(page).spilled} << 8U);
+      return true;
+    });
+    state.pages.for_each_page([&](std::uint64_t /*prefix*/, unsigned /*depth*/, const std::byte* page) {
+      return out.write({page, kernels::growing_page_bytes}).has_value();
+    });
+    state.pages.for_each_page([&](std::uint64_t /*prefix*/, unsigned /*depth*/, const std::byte* page) {
       const growing_page_notes& notes = growing_pages::notes_of(page);
-      store_le(table, std::uint64_t{depth} | std::uint64_t{notes.spilled} << 8U);
-      table += page_entry_bytes;
-      std::memcpy(lines, page, kernels::growing_page_bytes);
-      lines += kernels::growing_page_bytes;
-      for (std::uint32_t i = 0; i < notes.spilled; ++i, spill += spilled_bytes) {
-        store_le(spill, notes.spill[i].code);
-        store_le(spill + 8, notes.spill[i].count);
+      for (std::uint32_t i = 0; i < notes.spilled; ++i) {
+        std::byte* entry = out.take(spilled_bytes);
+        store_le(entry, notes.spill[i].code);
+        store_le(entry + 8, notes.spill[i].count);
       }
       return true;
     });
+    return out.flush();
   }
 
-  static result<growing_state> read(std::span<const std::byte> bytes, std::uint64_t pages, unsigned first_depth,
+  static result<growing_state> read(const byte_feed& bytes, std::uint64_t pages, unsigned first_depth,
                                     const memory_hooks* hooks) noexcept;
 
  private:
   static failure damaged(std::string_view what) noexcept { return fail(errc::codec_failed, what); }
-  static result<void> check_sizes(std::span<const std::byte> bytes, std::uint64_t pages, unsigned first_depth) noexcept;
-  // The page's lines and spill into memory.
-  static result<void> read_page(growing_state& state, std::uint64_t prefix, unsigned depth, const std::byte* lines,
-                                std::span<const std::byte> spill) noexcept;
+  static failure no_memory(std::uint64_t bytes) noexcept { return fail(errc::out_of_memory, "the filter", {bytes}); }
+  // Takes the pages, empty, and gives them their places. Their notes keep how many codes they have spilled.
+  static result<void> read_table(growing_state& state, const byte_feed& bytes, std::uint64_t pages) noexcept;
+  static result<void> read_lines(growing_state& state, unsigned depth, std::byte* page,
+                                 const byte_feed& bytes) noexcept;
   static result<void> read_spill(growing_state& state, std::uint64_t prefix, unsigned depth, std::byte* page,
-                                 std::span<const std::byte> spill) noexcept;
+                                 const byte_feed& bytes) noexcept;
 };
 
-// Before any memory is requested: the sizes agree, and the pages tile all digests.
+// Every page is counted against the bytes that there are before it is taken.
 template <class Slots>
-result<void> growing_stored<Slots>::check_sizes(std::span<const std::byte> bytes, std::uint64_t pages,
-                                                unsigned first_depth) noexcept {
-  if (pages == 0 || bytes.size() / page_bytes < pages) return damaged("it has fewer bytes than its pages take");
-  const unsigned usual = static_cast<unsigned>(std::bit_width(pages) - 1);
-  const unsigned most = std::min(engine::deepest, usual + engine::uneven_depth);
-  const std::uint64_t room = (bytes.size() - pages * page_bytes) / spilled_bytes;
-  std::uint64_t prefix = 0;
-  std::uint64_t entries = 0;
-  for (std::uint64_t i = 0; i < pages; ++i) {
-    const auto word = load_le<std::uint64_t>(bytes.data() + i * page_entry_bytes);
-    const unsigned depth = word & 0xffU;
-    if (depth > most || depth < first_depth) return damaged("a page has an impossible depth");
-    if (word >> 8U > room - entries) return damaged("it has fewer bytes than its spilled codes take");
-    entries += word >> 8U;
-    const std::uint64_t span = depth == 0 ? 0 : std::uint64_t{1} << (64U - depth);
-    const bool last = i + 1 == pages;
-    // Spans are multiples of themselves apart, and the last one ends where the digests end.
-    if (depth != 0 && (prefix & (span - 1)) != 0) return damaged("its pages overlap");
-    prefix += span;
-    if ((prefix == 0) != last) return damaged("its pages do not cover all digests once");
-  }
-  if (pages * page_bytes + entries * spilled_bytes != bytes.size()) return damaged("it has bytes that mean nothing");
-  return {};
-}
-
-template <class Slots>
-result<growing_state> growing_stored<Slots>::read(std::span<const std::byte> bytes, std::uint64_t pages,
-                                                  unsigned first_depth, const memory_hooks* hooks) noexcept {
-  if (auto checked = check_sizes(bytes, pages, first_depth); !checked) return fail(checked.error());
+result<growing_state> growing_stored<Slots>::read(const byte_feed& bytes, std::uint64_t pages, unsigned first_depth,
+                                                  const memory_hooks* hooks) noexcept {
+  if (pages == 0 || bytes.left_bytes() / page_bytes < pages) return damaged("it has fewer bytes than its pages take");
   auto made = growing_pages::make(std::min(pages, growing_pages::slab_pages), hooks);
   if (!made) return fail(made.error());
   growing_state state;
   state.pages = std::move(*made);
   state.first_depth = first_depth;
-  const std::byte* lines = bytes.data() + pages * page_entry_bytes;
-  std::uint64_t spill_at = pages * page_bytes;
-  std::uint64_t prefix = 0;
-  for (std::uint64_t i = 0; i < pages; ++i, lines += kernels::growing_page_bytes) {
-    const auto word = load_le<std::uint64_t>(bytes.data() + i * page_entry_bytes);
-    const unsigned depth = word & 0xffU;
-    const auto spill = bytes.subspan(to_size(spill_at), to_size((word >> 8U) * spilled_bytes));
-    if (auto done = read_page(state, prefix, depth, lines, spill); !done) return fail(done.error());
-    spill_at += spill.size();
-    prefix += depth == 0 ? 0 : std::uint64_t{1} << (64U - depth);
-  }
-  const std::uint64_t entries = (bytes.size() - pages * page_bytes) / spilled_bytes;
+  if (auto done = read_table(state, bytes, pages); !done) return fail(done.error());
+  const std::uint64_t entries = (bytes.left_bytes() - pages * kernels::growing_page_bytes) / spilled_bytes;
+  result<void> done;
+  state.pages.for_each_page([&](std::uint64_t /*prefix*/, unsigned depth, std::byte* page) {
+    done = read_lines(state, depth, page, bytes);
+    return done.has_value();
+  });
+  if (!done) return fail(done.error());
+  state.pages.for_each_page([&](std::uint64_t prefix, unsigned depth, std::byte* page) {
+    done = read_spill(state, prefix, depth, page, bytes);
+    return done.has_value();
+  });
+  if (!done) return fail(done.error());
   if (state.spilled - entries > engine::most_copies) return damaged("its spilled codes have too many copies");
   return state;
 }
 
+// The sizes agree, and the pages tile all digests.
 template <class Slots>
-result<void> growing_stored<Slots>::read_page(growing_state& state, std::uint64_t prefix, unsigned depth,
-                                              const std::byte* lines, std::span<const std::byte> spill) noexcept {
-  std::byte* page = state.pages.deepen(prefix, depth) ? state.pages.take_page() : nullptr;
-  if (page == nullptr) return fail(errc::out_of_memory, "the filter", {growing_pages::page_stride});
-  std::memcpy(page, lines, kernels::growing_page_bytes);
+result<void> growing_stored<Slots>::read_table(growing_state& state, const byte_feed& bytes,
+                                               std::uint64_t pages) noexcept {
+  const unsigned usual = static_cast<unsigned>(std::bit_width(pages) - 1);
+  const unsigned most = std::min(engine::deepest, usual + engine::uneven_depth);
+  const std::uint64_t left = bytes.left_bytes() - pages * page_bytes;
+  const std::uint64_t room = left / spilled_bytes;
+  std::uint64_t prefix = 0;
+  std::uint64_t entries = 0;
+  std::array<std::byte, 512 * page_entry_bytes> some;
+  for (std::uint64_t i = 0; i < pages; ++i) {
+    const std::uint64_t at = i % 512;
+    if (at == 0) {
+      const auto next = std::span(some).first(std::min<std::uint64_t>(pages - i, 512) * page_entry_bytes);
+      if (auto done = bytes.read(next); !done) return done;
+    }
+    const auto word = load_le<std::uint64_t>(some.data() + at * page_entry_bytes);
+    const unsigned depth = word & 0xffU;
+    if (depth > most || depth < state.first_depth) return damaged("a page has an impossible depth");
+    if (word >> 8U > room - entries) return damaged("it has fewer bytes than its spilled codes take");
+    if (word >> 8U > 0xffffffffU) return damaged("a page has too many spilled codes");
+    entries += word >> 8U;
+    const std::uint64_t span = depth == 0 ? 0 : std::uint64_t{1} << (64U - depth);
+    const bool last = i + 1 == pages;
+    // Spans are multiples of themselves apart, and the last one ends where the digests end.
+    if ((prefix & (span - 1)) != 0) return damaged("its pages overlap");  // depth 0: span - 1 is all digests
+    if ((prefix + span == 0) != last) return damaged("its pages do not cover all digests once");
+    std::byte* page = state.pages.deepen(prefix, depth) ? state.pages.take_page() : nullptr;
+    if (page == nullptr) return no_memory(growing_pages::page_stride);
+    growing_pages::notes_of(page).room = static_cast<std::uint32_t>(word >> 8U);
+    state.pages.assign(prefix, depth, page);
+    prefix += span;
+  }
+  if (entries * spilled_bytes != left) return damaged("it has bytes that mean nothing");
+  return {};
+}
+
+template <class Slots>
+result<void> growing_stored<Slots>::read_lines(growing_state& state, unsigned depth, std::byte* page,
+                                               const byte_feed& bytes) noexcept {
+  if (auto done = bytes.read({page, kernels::growing_page_bytes}); !done) return done;
   growing_page_notes& notes = growing_pages::notes_of(page);
   for (unsigned line = 0; line < kernels::growing_page_lines; ++line) {
     const std::byte* at = engine::line_at(page, line);
@@ -138,23 +155,25 @@ result<void> growing_stored<Slots>::read_page(growing_state& state, std::uint64_
     notes.used += used;
   }
   state.slots_used += notes.used;
-  state.pages.assign(prefix, depth, page);
-  return spill.empty() ? result<void>{} : read_spill(state, prefix, depth, page, spill);
+  return {};
 }
 
 template <class Slots>
 result<void> growing_stored<Slots>::read_spill(growing_state& state, std::uint64_t prefix, unsigned depth,
-                                               std::byte* page, std::span<const std::byte> spill) noexcept {
-  const std::uint64_t entries = spill.size() / spilled_bytes;
-  if (entries > 0xffffffffU) return damaged("a page has too many spilled codes");
+                                               std::byte* page, const byte_feed& bytes) noexcept {
   growing_page_notes& notes = growing_pages::notes_of(page);
-  notes.spill = state.pages.take_spill(entries);
-  if (notes.spill == nullptr) return fail(errc::out_of_memory, "the filter", {spill.size()});
-  notes.room = static_cast<std::uint32_t>(entries);
+  const std::uint64_t entries = std::exchange(notes.room, 0U);
+  if (entries == 0) return {};
+  const std::uint64_t room = growing_pages::spill_room(entries);
+  notes.spill = state.pages.take_spill(room);
+  if (notes.spill == nullptr) return no_memory(entries * spilled_bytes);
+  notes.room = static_cast<std::uint32_t>(room);
   std::uint64_t before = 0;
   for (std::uint64_t i = 0; i < entries; ++i) {
-    const auto code = load_le<std::uint64_t>(spill.data() + i * spilled_bytes);
-    const auto count = load_le<std::uint64_t>(spill.data() + i * spilled_bytes + 8);
+    std::array<std::byte, spilled_bytes> entry;
+    if (auto done = bytes.read(entry); !done) return done;
+    const auto code = load_le<std::uint64_t>(entry.data());
+    const auto count = load_le<std::uint64_t>(entry.data() + 8);
     if (code <= before) return damaged("spilled codes are not sorted");
     if (depth != 0 && (code ^ prefix) >> (64U - depth) != 0) return damaged("a spilled code is not of its page");
     if (kernels::growing_length(code) < depth + kernels::growing_line_bits)

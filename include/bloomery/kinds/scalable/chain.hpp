@@ -123,7 +123,7 @@ class chain : public filter_chain<scalable_rule<Rule>> {
     for (const sub_filter& each : *this) bytes += in_lines(each.filter.payload().size());
     return bytes;
   }
-  void store(std::span<std::byte> out) const noexcept;
+  result<void> store(const byte_sink& sink) const noexcept;
   static constexpr std::uint64_t table_bytes(std::uint64_t sub_filters) noexcept {
     return in_lines(sub_filters * record_bytes);
   }
@@ -156,20 +156,27 @@ class chain : public filter_chain<scalable_rule<Rule>> {
 };
 
 template <class Rule>
-void chain<Rule>::store(std::span<std::byte> out) const noexcept {
-  std::memset(out.data(), 0, out.size());
-  std::byte* record = out.data();
-  std::byte* to = out.data() + table_bytes(this->size());
+result<void> chain<Rule>::store(const byte_sink& sink) const noexcept {
+  piece_writer out(sink);
+  const auto fill_line = [&out](std::uint64_t bytes) {
+    const std::size_t missing = static_cast<std::size_t>(in_lines(bytes) - bytes);
+    std::memset(out.take(missing), 0, missing);
+  };
   for (const sub_filter& each : *this) {
     const auto field = each.filter.shape().field;
-    const auto bytes = each.filter.payload();
+    std::byte* record = out.take(record_bytes);
     store_le(record, each.keys);
     store_le(record + 8, field[0]);
     store_le(record + 16, field[1]);
-    std::memcpy(to, bytes.data(), bytes.size());
-    record += record_bytes;
-    to += in_lines(bytes.size());
+    store_le(record + 24, std::uint64_t{0});
   }
+  fill_line(this->size() * record_bytes);
+  for (const sub_filter& each : *this) {
+    const auto bytes = each.filter.payload();
+    if (auto done = out.write(bytes); !done) return done;
+    fill_line(bytes.size());
+  }
+  return out.flush();
 }
 
 template <class Rule>
