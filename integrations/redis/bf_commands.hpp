@@ -38,15 +38,10 @@ int insert_items(const call& made, open_bloom& key, std::size_t first, const new
 // Bits that an item may need to be looked at.
 std::uint64_t bits_per_item(const redis::bloom_chain& chain) noexcept;
 std::uint64_t bits_per_item(const new_filter& wanted) noexcept;
-// Whether a command for so many items may look at so many bits for each of them. If not, that was the answer.
-bool may_work(const call& made, std::uint64_t bits_per_item, std::size_t items) noexcept;
 
 // What a command that makes filters, and one that fills them, reports to those who listen.
 inline constexpr const char* event_reserve = "bloom.reserve";
 inline constexpr const char* event_add = "bloom.add";
 inline constexpr const char* event_load = "bloom.load";
-inline void report(const call& made, const char* event) noexcept {
-  server.notify(made.context, notify_generic, event, made.key());
-}
 
 }  // namespace bloomery::redis_module

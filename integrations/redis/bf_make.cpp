@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "integrations/redis/bf_commands.hpp"
+#include "integrations/redis/items.hpp"
 
 namespace bloomery::redis_module {
 
@@ -16,26 +17,10 @@ bloom_chain* make_filter(const call& made, open_bloom& key, const new_filter& wa
                                   .growth = static_cast<std::uint32_t>(wanted.expansion),
                                   .options = options},
                                  {}, &server_memory());
-  if (!chain) {
-    const bool is_limit = scope.why() == refusal::object_limit;
-    made.refuse(is_limit                                          ? beyond_memory_limit
-                : chain.error().code == errc::out_of_memory       ? cannot_create_for_memory
-                                                                  : cannot_create);
-    return nullptr;
-  }
-  key.set(std::move(*chain));
-  return key.chain();
+  return key.set(made, std::move(chain), scope, cannot_create);
 }
 
 namespace {
-
-// The place of an option's name; 0: it is not there.
-std::size_t find_word(const call& made, std::size_t first, std::string_view word) noexcept {
-  for (std::size_t i = first; i < made.size(); ++i) {
-    if (same_word(made.text(i), word)) return i;
-  }
-  return 0;
-}
 
 bool is_rate(double value) noexcept { return value > 0 && value < 1; }
 bool is_capacity(long long value) noexcept { return value >= 1 && value <= static_cast<long long>(max_capacity); }
@@ -56,8 +41,8 @@ const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
   if (!is_capacity(number)) return "ERR capacity must be in the range [1, 1073741824]";
   wanted.capacity = static_cast<std::uint64_t>(number);
 
-  const bool is_fixed = find_word(made, 4, "NONSCALING") != 0;
-  if (const std::size_t place = find_word(made, 4, "EXPANSION"); place != 0) {
+  const bool is_fixed = made.find_word(4, "NONSCALING") != 0;
+  if (const std::size_t place = made.find_word(4, "EXPANSION"); place != 0) {
     if (place + 1 == made.size()) return "ERR no expansion";
     if (!made.number(place + 1, number)) return "ERR bad expansion";
     if (is_fixed && number > 0) return "Nonscaling filters cannot expand";
@@ -78,8 +63,6 @@ struct insert_request {
   bool may_create = true;
   std::size_t first_item = 0;
 };
-
-enum class parsed : std::uint8_t { well, wrong_arity, answered };
 
 // Options are known by their first letters, as in RedisBloom: clients that shorten them rely on it.
 parsed parse_insert(const call& made, insert_request& request) noexcept {
@@ -145,7 +128,7 @@ int bf_reserve(const call& made) noexcept {
   if (key.chain() != nullptr) return made.refuse(item_exists);
   if (make_filter(made, key, wanted) == nullptr) return ok;
   replicate_reserve(made, wanted);
-  report(made, event_reserve);
+  made.report(event_reserve);
   return made.answer_ok();
 }
 

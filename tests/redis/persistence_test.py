@@ -5,7 +5,7 @@ import pathlib
 import sys
 import tempfile
 
-from support import Error, Server, Simple, free_port, run_tests, same, wait_until
+from support import Error, Server, Simple, chunks_of, free_port, run_tests, same, wait_until
 
 MIB = 1 << 20
 
@@ -18,6 +18,11 @@ def fill(client, keys=1000):
     client("BF.MADD", "fixed", *range(keys // 2))
     client("BF.INSERT", "other", "CAPACITY", "50", "EXPANSION", "3", "ITEMS", *["x%d" % i for i in range(keys)])
     client("BF.ADD", "default", "a")
+    client("CF.RESERVE", "cuckoo", "64", "BUCKETSIZE", "4", "EXPANSION", "2")
+    client("CF.INSERT", "cuckoo", "ITEMS", *range(400))
+    for item in range(0, 50, 2):
+        client("CF.DEL", "cuckoo", item)
+    client("CF.ADD", "cuckoo default", "a")
     return digests(client)
 
 
@@ -45,8 +50,9 @@ def AnRdbFileHoldsEveryFilter():
             server.start()
             client = server.client()
             same(digests(client), before)
-            same(client.info("bf")["bf_objects"], "4")
+            same(client.info("bf")["bf_objects"], "6")
             same(client("BF.MADD", "small", *range(200)), [0] * 200)
+            same(sum(client("CF.MEXISTS", "cuckoo", *range(50, 400))), 350)
 
 
 def SavingAndLoadingTakeLittleMemoryOfTheirOwn():
@@ -142,7 +148,8 @@ def in_step(master, replica):
 
 
 def AReplicaHoldsTheSameWhateverItsSettingsAre():
-    settings = ("bf-error-rate", "0.2", "BF-INITIAL-SIZE", "7", "bf-expansion-factor", "5", "bf-memory-limit", "100")
+    settings = ("bf-error-rate", "0.2", "BF-INITIAL-SIZE", "7", "bf-expansion-factor", "5", "bf-memory-limit", "100",
+                "cf-bucket-size", "3", "cf-initial-size", "50", "cf-max-iterations", "2", "cf-expansion-factor", "4", "CF_MAX_EXPANSIONS", "1")
     fast = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
     with Server(*fast) as master, Server(*fast, module_arguments=settings) as replica:
         client = master.client()
@@ -160,15 +167,36 @@ def AReplicaHoldsTheSameWhateverItsSettingsAre():
         client("BF.MADD", "r", *range(100))
         client("EVAL", "redis.call('BF.ADD', KEYS[1], 'a')", 1, "by script")
         client("COPY", "m", "copied")
+        client("CF.ADD", "c added", "a")
+        client("CF.ADDNX", "c new", "a")
+        client("CF.INSERT", "c grown", "CAPACITY", "8", "ITEMS", *range(200))  # to the limit of sub-filters, and beyond
+        client("CF.INSERTNX", "c some", "CAPACITY", "8", "ITEMS", *[i % 9 for i in range(40)])
+        client("CF.RESERVE", "c made", "64", "EXPANSION", "3")
+        client("CF.INSERT", "c made", "ITEMS", *range(300))
+        for item in range(200):
+            client("CF.DEL", "c made", item)
+        client("CF.RESERVE", "c packed", "64")
+        client("CF.INSERT", "c packed", "ITEMS", *range(200))
+        client("CF.DEL", "c packed", 7)
+        client("CF.COMPACT", "c packed")
+        client("CF.RESERVE", "c moved", "64")
+        client("CF.INSERT", "c moved", "ITEMS", *range(500))
+        for iterator, data in chunks_of(client, "c moved", "CF"):
+            client("CF.LOADCHUNK", "c loaded", iterator, data)
+        client("RESTORE", "c restored", 0, client("DUMP", "c moved"))
         in_step(master, replica)
         same(digests(other), digests(client))
         same(other("BF.ADD", "m", "x"), Error("READONLY You can't write against a read only replica."))
 
-        calls = lambda: {k: v.split(",")[0] for k, v in other.info("commandstats").items() if k.startswith("cmdstat_bf.")}
+        calls = lambda: {k: v.split(",")[0] for k, v in other.info("commandstats").items() if k.startswith(("cmdstat_bf.", "cmdstat_cf."))}
         before, stream = calls(), client.info("replication")["master_repl_offset"]
         client("BF.ADD", "m", 1)  # nothing new
         client("BF.MADD", "m", 1, 2, 3)
         client("BF.INSERT", "m", "ITEMS", 4)
+        client("CF.ADDNX", "c added", "a")
+        client("CF.INSERTNX", "c added", "ITEMS", "a")
+        client("CF.DEL", "c added", "absent")
+        client("CF.COMPACT", "c added")
         in_step(master, replica)
         same(calls(), before)
 
@@ -187,6 +215,10 @@ def WhatAFullFilterRefusedIsNotReplicated():
     with Server(*fast) as master, Server(*fast) as replica:
         client, other = master.client(), follow(master, replica)
         client("BF.INSERT", "new", "CAPACITY", "3", "ERROR", "0.0001", "NONSCALING", "ITEMS", *"abcdef")
+        client("CF.RESERVE", "c", "4", "BUCKETSIZE", "1", "MAXITERATIONS", "1")
+        stored = client("CF.INSERT", "c", "ITEMS", *["equal"] * 40, *["i%d" % i for i in range(100)]).count(1)
+        assert 32 < stored < 140, stored
+        same(client("CF.INSERT", "c", "ITEMS", "equal"), Error("Maximum expansions reached"))
         client("BF.RESERVE", "k", "0.0001", "10")
         client("CONFIG", "SET", "bf.bf-memory-limit", "400")
         answers = client("BF.MADD", "k", *range(300))

@@ -359,6 +359,7 @@ BLOOMERY_BODY std::uint64_t cuckoo_chain::max_compact_steps() const noexcept {
 BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index, std::uint64_t max_steps) noexcept {
   const editor_type from = editor(index);
   bool emptied = true;
+  if (size_of(index) > max_steps - std::min(compact_steps_, max_steps)) return false;
   compact_steps_ += size_of(index);
   for (std::uint64_t bucket = 0; bucket < from.buckets; ++bucket) {
     for (unsigned lane = 0; lane < from.slots; ++lane) {
@@ -382,7 +383,8 @@ BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index, std::uint64
 
 // From the newest sub-filter on: all of them, or as long as they become empty. Only the last one can be dropped.
 BLOOMERY_BODY void cuckoo_chain::compact_sub_filters(bool all) noexcept {
-  const std::uint64_t max_steps = max_compact_steps();  // once: it adds up all sub-filters
+  // Once: it adds up all sub-filters.
+  const std::uint64_t max_steps = all ? max_compact_steps() : std::min(max_compact_steps(), max_erase_steps);
   compact_steps_ = 0;
   for (std::size_t i = count_; i-- > 1;) {
     const bool emptied = empty_into_older(i, max_steps);

@@ -1,0 +1,142 @@
+// CF.RESERVE, CF.INSERT and CF.INSERTNX: filters are made, and their settings parsed.
+#include <cstdio>
+
+#include "integrations/redis/cf_commands.hpp"
+
+namespace bloomery::redis_module {
+
+using redis::cuckoo_chain;
+
+cuckoo_chain* make_cuckoo(const call& made, open_cuckoo& key, const new_cuckoo& wanted) noexcept {
+  const memory_scope scope(made.context, 0);
+  auto chain = cuckoo_chain::make({.capacity = wanted.capacity,
+                                   .slots = static_cast<std::uint32_t>(wanted.slots),
+                                   .moves = static_cast<std::uint32_t>(wanted.moves),
+                                   .growth = static_cast<std::uint32_t>(wanted.expansion)},
+                                  {}, &server_memory());
+  return key.set(made, std::move(chain), scope, "ERR Could not create filter");
+}
+
+void replicate_made(const call& made, const new_cuckoo& wanted) noexcept {
+  const auto number = [](std::uint64_t value) { return static_cast<long long>(value); };
+  server.replicate(made.context, "CF.RESERVE", "slclclcl", made.key(), number(wanted.capacity), "BUCKETSIZE",
+                   number(wanted.slots), "MAXITERATIONS", number(wanted.moves), "EXPANSION", number(wanted.expansion));
+}
+
+namespace {
+
+constexpr std::size_t option_problem_bytes = 128;
+
+struct reserve_option {
+  const char* word;
+  std::uint64_t new_cuckoo::* value;
+  long long lowest;
+  long long highest;
+};
+constexpr reserve_option reserve_options[] = {
+    {"MAXITERATIONS", &new_cuckoo::moves, 1, max_moves},
+    {"BUCKETSIZE", &new_cuckoo::slots, 1, max_slots},
+    {"EXPANSION", &new_cuckoo::expansion, 0, static_cast<long long>(max_expansion)},
+};
+
+bool is_capacity(long long value, std::uint64_t slots) noexcept {
+  return value >= static_cast<long long>(2 * slots) && value <= static_cast<long long>(max_capacity);
+}
+
+// False: `problem` says why.
+bool parse_option(const call& made, const reserve_option& option, new_cuckoo& wanted,
+                  char (&problem)[option_problem_bytes]) noexcept {
+  const std::size_t place = made.find_word(3, option.word);
+  if (place == 0) return true;
+  long long number = 0;
+  if (place + 1 == made.size() || !made.number(place + 1, number)) {
+    std::snprintf(problem, sizeof problem, "Couldn't parse %s", option.word);
+    return false;
+  }
+  if (number < option.lowest || number > option.highest) {
+    std::snprintf(problem, sizeof problem, "%s: value must be in the range [%lld, %lld]", option.word, option.lowest,
+                  option.highest);
+    return false;
+  }
+  wanted.*option.value = static_cast<std::uint64_t>(number);
+  return true;
+}
+
+// The words of CF.INSERT before its items.
+struct cuckoo_request {
+  new_cuckoo filter{};
+  bool may_create = true;
+  std::size_t first_item = 0;
+};
+
+// Options are known by their first letters, as in RedisBloom.
+parsed parse_cuckoo_insert(const call& made, cuckoo_request& request) noexcept {
+  const auto refuse = [&](const char* why) {
+    made.refuse(why);
+    return parsed::answered;
+  };
+  for (std::size_t i = 2; i < made.size(); ++i) {
+    const std::string_view word = made.text(i);
+    switch (word.empty() ? '\0' : lower(word[0])) {
+      case 'i':
+        request.first_item = i + 1;
+        return i + 1 < made.size() ? parsed::well : parsed::wrong_arity;
+      case 'n': request.may_create = false; break;
+      case 'c': {
+        long long number = 0;
+        if (++i == made.size()) return parsed::wrong_arity;
+        if (!made.number(i, number)) return refuse("Bad capacity");
+        if (!is_capacity(number, configured.cuckoo_slots)) {
+          return refuse("Capacity must be in the range [cf-bucket-size * 2, 1073741824]");
+        }
+        request.filter.capacity = static_cast<std::uint64_t>(number);
+        break;
+      }
+      default: return refuse("Unknown argument received");
+    }
+  }
+  return parsed::wrong_arity;
+}
+
+int insert(const call& made, redis::copies rule) noexcept {
+  if (made.size() < 4) return made.wrong_arity();
+  cuckoo_request request;
+  switch (parse_cuckoo_insert(made, request)) {
+    case parsed::well: break;
+    case parsed::wrong_arity: return made.wrong_arity();
+    case parsed::answered: return ok;
+  }
+  open_cuckoo key(made.context, made.key(), open_read | open_write);
+  if (key.has_other_type()) return made.refuse(wrong_type);
+  if (key.chain() == nullptr && !request.may_create) return made.refuse(not_found);
+  return insert_cuckoo_items(made, key, request.first_item, request.filter, rule);
+}
+
+}  // namespace
+
+int cf_reserve(const call& made) noexcept {
+  if (made.size() < 3 || made.size() % 2 == 0) return made.wrong_arity();
+  new_cuckoo wanted;
+  long long capacity = 0;
+  char problem[option_problem_bytes];
+  if (!made.number(2, capacity)) return made.refuse("Bad capacity");
+  for (const reserve_option& option : reserve_options) {
+    if (!parse_option(made, option, wanted, problem)) return made.refuse(problem);
+  }
+  if (!is_capacity(capacity, wanted.slots)) {
+    return made.refuse("Capacity must be in the range [2 * BUCKETSIZE, 1073741824]");
+  }
+  wanted.capacity = static_cast<std::uint64_t>(capacity);
+  open_cuckoo key(made.context, made.key(), open_read | open_write);
+  if (key.has_other_type()) return made.refuse(wrong_type);
+  if (key.chain() != nullptr) return made.refuse(item_exists);
+  if (make_cuckoo(made, key, wanted) == nullptr) return ok;
+  replicate_made(made, wanted);
+  made.report(event_cuckoo_reserve);
+  return made.answer_ok();
+}
+
+int cf_insert(const call& made) noexcept { return insert(made, redis::copies::keep); }
+int cf_insertnx(const call& made) noexcept { return insert(made, redis::copies::drop); }
+
+}  // namespace bloomery::redis_module
