@@ -71,7 +71,15 @@ static_assert(sizeof(type_methods) == 18 * 8);
 
 // ---- what a command says about itself ----
 enum class argument_type : int {
-  string, integer, floating, key, pattern, unix_time, pure_token, one_of, block  // clang-format off
+  string,
+  integer,
+  floating,
+  key,
+  pattern,
+  unix_time,
+  pure_token,
+  one_of,
+  block  // clang-format off
 };  // clang-format on
 inline constexpr int argument_optional = 1 << 0;
 inline constexpr int argument_multiple = 1 << 1;
@@ -149,76 +157,76 @@ using number_config_set = int (*)(const char* name, long long value, void* data,
 using config_apply = int (*)(server_context*, void* data, server_string** error);
 
 // ---- the functions: F(needed, member, name, result, arguments...) ----
-#define BLOOMERY_SERVER_FUNCTIONS(F)                                                                                  \
-  F(true, set_module_attributes, "SetModuleAttribs", void, server_context*, const char*, int, int)                   \
-  F(true, is_module_name_busy, "IsModuleNameBusy", int, const char*)                                                  \
-  F(true, set_module_options, "SetModuleOptions", void, server_context*, int)                                         \
-  F(true, log, "Log", void, server_context*, const char*, const char*, ...)                                           \
-  F(true, log_io_error, "LogIOError", void, server_io*, const char*, const char*, ...)                                \
-  F(true, get_server_version, "GetServerVersion", int)                                                                \
-  F(true, get_context_flags, "GetContextFlags", int, server_context*)                                                 \
-  F(true, create_command, "CreateCommand", int, server_context*, const char*, command_function, const char*, int,    \
-    int, int)                                                                                                         \
-  F(true, get_command, "GetCommand", server_command*, server_context*, const char*)                                   \
-  F(true, set_command_info, "SetCommandInfo", int, server_command*, const command_info*)                              \
-  F(false, add_acl_category, "AddACLCategory", int, server_context*, const char*)                                     \
-  F(false, set_command_acl_categories, "SetCommandACLCategories", int, server_command*, const char*)                 \
-  F(true, create_data_type, "CreateDataType", server_type*, server_context*, const char*, int, type_methods*)        \
-  F(true, calloc, "Calloc", void*, std::size_t, std::size_t)                                                          \
-  F(false, try_calloc, "TryCalloc", void*, std::size_t, std::size_t)                                                  \
-  F(true, free, "Free", void, void*)                                                                                  \
-  F(true, malloc_size, "MallocSize", std::size_t, void*)                                                              \
-  F(true, pool_alloc, "PoolAlloc", void*, server_context*, std::size_t)                                               \
-  F(true, used_memory_ratio, "GetUsedMemoryRatio", float)                                                             \
-  F(true, get_server_info, "GetServerInfo", server_memory_info*, server_context*, const char*)                       \
-  F(true, server_info_number, "ServerInfoGetFieldUnsigned", unsigned long long, server_memory_info*, const char*,    \
-    int*)                                                                                                             \
-  F(true, server_info_text, "ServerInfoGetFieldC", const char*, server_memory_info*, const char*)                    \
-  F(true, free_server_info, "FreeServerInfo", void, server_context*, server_memory_info*)                            \
-  F(true, wrong_arity, "WrongArity", int, server_context*)                                                            \
-  F(true, reply_with_number, "ReplyWithLongLong", int, server_context*, long long)                                    \
-  F(true, reply_with_bool, "ReplyWithBool", int, server_context*, int)                                                \
-  F(true, reply_with_null, "ReplyWithNull", int, server_context*)                                                     \
-  F(true, reply_with_array, "ReplyWithArray", int, server_context*, long)                                             \
-  F(true, reply_with_map, "ReplyWithMap", int, server_context*, long)                                                 \
-  F(true, reply_with_error, "ReplyWithError", int, server_context*, const char*)                                      \
-  F(true, reply_with_simple_string, "ReplyWithSimpleString", int, server_context*, const char*)                      \
-  F(true, reply_with_buffer, "ReplyWithStringBuffer", int, server_context*, const char*, std::size_t)                \
-  F(true, open_key, "OpenKey", server_key*, server_context*, server_string*, int)                                     \
-  F(true, close_key, "CloseKey", void, server_key*)                                                                   \
-  F(true, key_type, "KeyType", int, server_key*)                                                                      \
-  F(true, module_type, "ModuleTypeGetType", server_type*, server_key*)                                                \
-  F(true, module_value, "ModuleTypeGetValue", void*, server_key*)                                                     \
-  F(true, set_module_value, "ModuleTypeSetValue", int, server_key*, server_type*, void*)                              \
-  F(true, create_string, "CreateString", server_string*, server_context*, const char*, std::size_t)                  \
-  F(true, free_string, "FreeString", void, server_context*, server_string*)                                           \
-  F(true, string_bytes, "StringPtrLen", const char*, const server_string*, std::size_t*)                              \
-  F(true, string_to_number, "StringToLongLong", int, const server_string*, long long*)                                \
-  F(true, string_to_double, "StringToDouble", int, const server_string*, double*)                                     \
-  F(true, replicate, "Replicate", int, server_context*, const char*, const char*, ...)                                \
-  F(true, replicate_verbatim, "ReplicateVerbatim", int, server_context*)                                              \
-  F(true, notify, "NotifyKeyspaceEvent", int, server_context*, int, const char*, server_string*)                      \
-  F(true, save_number, "SaveUnsigned", void, server_io*, std::uint64_t)                                               \
-  F(true, save_double, "SaveDouble", void, server_io*, double)                                                        \
-  F(true, save_buffer, "SaveStringBuffer", void, server_io*, const char*, std::size_t)                                \
-  F(true, load_number, "LoadUnsigned", std::uint64_t, server_io*)                                                     \
-  F(true, load_double, "LoadDouble", double, server_io*)                                                              \
-  F(true, load_buffer, "LoadStringBuffer", char*, server_io*, std::size_t*)                                           \
-  F(true, get_context_from_io, "GetContextFromIO", server_context*, server_io*)                                       \
-  F(true, is_io_error, "IsIOError", int, server_io*)                                                                  \
-  F(true, emit_aof, "EmitAOF", void, server_io*, const char*, const char*, ...)                                       \
-  F(true, digest_buffer, "DigestAddStringBuffer", void, server_digest*, const char*, std::size_t)                    \
-  F(true, digest_number, "DigestAddLongLong", void, server_digest*, long long)                                        \
-  F(true, digest_end, "DigestEndSequence", void, server_digest*)                                                      \
-  F(true, defrag_alloc, "DefragAlloc", void*, defrag_context*, void*)                                                 \
-  F(true, register_info, "RegisterInfoFunc", int, server_context*, info_function)                                     \
-  F(true, info_section, "InfoAddSection", int, info_context*, const char*)                                            \
-  F(true, info_number, "InfoAddFieldULongLong", int, info_context*, const char*, unsigned long long)                 \
-  F(true, info_text, "InfoAddFieldCString", int, info_context*, const char*, const char*)                             \
-  F(true, register_string_config, "RegisterStringConfig", int, server_context*, const char*, const char*, unsigned,  \
-    string_config_get, string_config_set, config_apply, void*)                                                        \
-  F(true, register_number_config, "RegisterNumericConfig", int, server_context*, const char*, long long, unsigned,   \
-    long long, long long, number_config_get, number_config_set, config_apply, void*)                                  \
+#define BLOOMERY_SERVER_FUNCTIONS(F)                                                                                   \
+  F(true, set_module_attributes, "SetModuleAttribs", void, server_context*, const char*, int, int)                     \
+  F(true, is_module_name_busy, "IsModuleNameBusy", int, const char*)                                                   \
+  F(true, set_module_options, "SetModuleOptions", void, server_context*, int)                                          \
+  F(true, log, "Log", void, server_context*, const char*, const char*, ...)                                            \
+  F(true, log_io_error, "LogIOError", void, server_io*, const char*, const char*, ...)                                 \
+  F(true, get_server_version, "GetServerVersion", int)                                                                 \
+  F(true, get_context_flags, "GetContextFlags", int, server_context*)                                                  \
+  F(true, create_command, "CreateCommand", int, server_context*, const char*, command_function, const char*, int, int, \
+    int)                                                                                                               \
+  F(true, get_command, "GetCommand", server_command*, server_context*, const char*)                                    \
+  F(true, set_command_info, "SetCommandInfo", int, server_command*, const command_info*)                               \
+  F(false, add_acl_category, "AddACLCategory", int, server_context*, const char*)                                      \
+  F(false, set_command_acl_categories, "SetCommandACLCategories", int, server_command*, const char*)                   \
+  F(true, create_data_type, "CreateDataType", server_type*, server_context*, const char*, int, type_methods*)          \
+  F(true, calloc, "Calloc", void*, std::size_t, std::size_t)                                                           \
+  F(false, try_calloc, "TryCalloc", void*, std::size_t, std::size_t)                                                   \
+  F(true, free, "Free", void, void*)                                                                                   \
+  F(true, malloc_size, "MallocSize", std::size_t, void*)                                                               \
+  F(true, pool_alloc, "PoolAlloc", void*, server_context*, std::size_t)                                                \
+  F(true, used_memory_ratio, "GetUsedMemoryRatio", float)                                                              \
+  F(true, get_server_info, "GetServerInfo", server_memory_info*, server_context*, const char*)                         \
+  F(true, server_info_number, "ServerInfoGetFieldUnsigned", unsigned long long, server_memory_info*, const char*,      \
+    int*)                                                                                                              \
+  F(true, server_info_text, "ServerInfoGetFieldC", const char*, server_memory_info*, const char*)                      \
+  F(true, free_server_info, "FreeServerInfo", void, server_context*, server_memory_info*)                              \
+  F(true, wrong_arity, "WrongArity", int, server_context*)                                                             \
+  F(true, reply_with_number, "ReplyWithLongLong", int, server_context*, long long)                                     \
+  F(true, reply_with_bool, "ReplyWithBool", int, server_context*, int)                                                 \
+  F(true, reply_with_null, "ReplyWithNull", int, server_context*)                                                      \
+  F(true, reply_with_array, "ReplyWithArray", int, server_context*, long)                                              \
+  F(true, reply_with_map, "ReplyWithMap", int, server_context*, long)                                                  \
+  F(true, reply_with_error, "ReplyWithError", int, server_context*, const char*)                                       \
+  F(true, reply_with_simple_string, "ReplyWithSimpleString", int, server_context*, const char*)                        \
+  F(true, reply_with_buffer, "ReplyWithStringBuffer", int, server_context*, const char*, std::size_t)                  \
+  F(true, open_key, "OpenKey", server_key*, server_context*, server_string*, int)                                      \
+  F(true, close_key, "CloseKey", void, server_key*)                                                                    \
+  F(true, key_type, "KeyType", int, server_key*)                                                                       \
+  F(true, module_type, "ModuleTypeGetType", server_type*, server_key*)                                                 \
+  F(true, module_value, "ModuleTypeGetValue", void*, server_key*)                                                      \
+  F(true, set_module_value, "ModuleTypeSetValue", int, server_key*, server_type*, void*)                               \
+  F(true, create_string, "CreateString", server_string*, server_context*, const char*, std::size_t)                    \
+  F(true, free_string, "FreeString", void, server_context*, server_string*)                                            \
+  F(true, string_bytes, "StringPtrLen", const char*, const server_string*, std::size_t*)                               \
+  F(true, string_to_number, "StringToLongLong", int, const server_string*, long long*)                                 \
+  F(true, string_to_double, "StringToDouble", int, const server_string*, double*)                                      \
+  F(true, replicate, "Replicate", int, server_context*, const char*, const char*, ...)                                 \
+  F(true, replicate_verbatim, "ReplicateVerbatim", int, server_context*)                                               \
+  F(true, notify, "NotifyKeyspaceEvent", int, server_context*, int, const char*, server_string*)                       \
+  F(true, save_number, "SaveUnsigned", void, server_io*, std::uint64_t)                                                \
+  F(true, save_double, "SaveDouble", void, server_io*, double)                                                         \
+  F(true, save_buffer, "SaveStringBuffer", void, server_io*, const char*, std::size_t)                                 \
+  F(true, load_number, "LoadUnsigned", std::uint64_t, server_io*)                                                      \
+  F(true, load_double, "LoadDouble", double, server_io*)                                                               \
+  F(true, load_buffer, "LoadStringBuffer", char*, server_io*, std::size_t*)                                            \
+  F(true, get_context_from_io, "GetContextFromIO", server_context*, server_io*)                                        \
+  F(true, is_io_error, "IsIOError", int, server_io*)                                                                   \
+  F(true, emit_aof, "EmitAOF", void, server_io*, const char*, const char*, ...)                                        \
+  F(true, digest_buffer, "DigestAddStringBuffer", void, server_digest*, const char*, std::size_t)                      \
+  F(true, digest_number, "DigestAddLongLong", void, server_digest*, long long)                                         \
+  F(true, digest_end, "DigestEndSequence", void, server_digest*)                                                       \
+  F(true, defrag_alloc, "DefragAlloc", void*, defrag_context*, void*)                                                  \
+  F(true, register_info, "RegisterInfoFunc", int, server_context*, info_function)                                      \
+  F(true, info_section, "InfoAddSection", int, info_context*, const char*)                                             \
+  F(true, info_number, "InfoAddFieldULongLong", int, info_context*, const char*, unsigned long long)                   \
+  F(true, info_text, "InfoAddFieldCString", int, info_context*, const char*, const char*)                              \
+  F(true, register_string_config, "RegisterStringConfig", int, server_context*, const char*, const char*, unsigned,    \
+    string_config_get, string_config_set, config_apply, void*)                                                         \
+  F(true, register_number_config, "RegisterNumericConfig", int, server_context*, const char*, long long, unsigned,     \
+    long long, long long, number_config_get, number_config_set, config_apply, void*)                                   \
   F(true, load_configs, "LoadConfigs", int, server_context*)
 
 struct server_functions {

@@ -11,10 +11,14 @@ namespace {
 
 const char* text_of(chunk_outcome outcome) noexcept {
   switch (outcome) {
-    case chunk_outcome::loaded: return nullptr;
-    case chunk_outcome::bad_iterator: return bad_data;
-    case chunk_outcome::no_sub_filter: return "ERR invalid offset - no link found";
-    case chunk_outcome::too_large: return "ERR invalid chunk - Too big for current filter";
+    case chunk_outcome::loaded:
+      return nullptr;
+    case chunk_outcome::bad_iterator:
+      return bad_data;
+    case chunk_outcome::no_sub_filter:
+      return "ERR invalid offset - no link found";
+    case chunk_outcome::too_large:
+      return "ERR invalid chunk - Too big for current filter";
   }
   return bad_data;
 }

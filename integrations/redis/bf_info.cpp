@@ -59,9 +59,8 @@ int bf_info(const call& made) noexcept {
     for (const info_field& field : info_fields) answer_field(made, field, *key.chain());
     return ok;
   }
-  const auto* const field = std::find_if(info_fields.begin(), info_fields.end(), [&](const info_field& one) {
-    return same_word(made.text(2), one.word);
-  });
+  const auto* const field = std::find_if(info_fields.begin(), info_fields.end(),
+                                         [&](const info_field& one) { return same_word(made.text(2), one.word); });
   if (field == info_fields.end()) return made.refuse("Invalid information value");
   // One value: a list of it in RESP2, but a map with its name in RESP3.
   if ((server.get_context_flags(made.context) & context_resp3) != 0) {

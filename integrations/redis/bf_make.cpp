@@ -136,9 +136,12 @@ int bf_insert(const call& made) noexcept {
   if (made.size() < 4) return made.wrong_arity();
   insert_request request;
   switch (parse_insert(made, request)) {
-    case parsed::well: break;
-    case parsed::wrong_arity: return made.wrong_arity();
-    case parsed::answered: return ok;
+    case parsed::well:
+      break;
+    case parsed::wrong_arity:
+      return made.wrong_arity();
+    case parsed::answered:
+      return ok;
   }
   open_bloom key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);

@@ -78,7 +78,8 @@ int add(const call& made, copies rule) noexcept {
   }
   const bool is_inserted = outcome == insert_outcome::inserted;
   const bool is_taken = is_inserted || outcome == insert_outcome::present;
-  take_effect(made, insert_command(rule), made.arguments.subspan(2), is_inserted ? 1 : 0, true, is_new ? &wanted : nullptr);
+  take_effect(made, insert_command(rule), made.arguments.subspan(2), is_inserted ? 1 : 0, true,
+              is_new ? &wanted : nullptr);
   if (!is_taken) return made.refuse(why_not_stored(outcome, why));
   return server.reply_with_bool(made.context, is_inserted ? 1 : 0);
 }
@@ -101,9 +102,10 @@ int insert_cuckoo_items(const call& made, open_cuckoo& key, std::size_t first, c
     const memory_scope scope(made.context, bytes_if_limited(*chain));
     const auto most = static_cast<std::uint32_t>(configured.cuckoo_sub_filters);
     chain->set_limits({.max_sub_filters = is_replayed(made.context) ? 0 : most});
-    insert_all(items, when_full::go_on, all, [&](std::span<const std::string_view> some, std::span<std::uint64_t> fresh) {
-      return chain->insert_batch(some, rule, rule == copies::keep ? std::span<std::uint64_t>() : fresh);
-    });
+    insert_all(items, when_full::go_on, all,
+               [&](std::span<const std::string_view> some, std::span<std::uint64_t> fresh) {
+                 return chain->insert_batch(some, rule, rule == copies::keep ? std::span<std::uint64_t>() : fresh);
+               });
   }
   const bool is_resp3 = (server.get_context_flags(made.context) & context_resp3) != 0;
   server.reply_with_array(made.context, static_cast<long>(items.size()));

@@ -28,7 +28,8 @@ int load_header(const call& made, open_cuckoo& key, std::span<const std::byte> h
 
 int load_data(const call& made, cuckoo_chain& chain, std::int64_t position) noexcept {
   const std::uint64_t before = chain.keys();
-  if (chain.load_chunk(position, bytes_of(made, 3)) != chunk_outcome::loaded) return made.refuse("Couldn't load chunk!");
+  if (chain.load_chunk(position, bytes_of(made, 3)) != chunk_outcome::loaded)
+    return made.refuse("Couldn't load chunk!");
   counted.cuckoo.items.add(chain.keys());
   counted.cuckoo.items.remove(before);
   return answer_loaded(made, event_cuckoo_load);

@@ -18,14 +18,10 @@ int cf_info(const call& made) noexcept {
   const struct {
     const char* name;
     std::uint64_t value;
-  } fields[] = {{"Size", key.chain()->info_bytes()},
-                {"Number of buckets", head.buckets},
-                {"Number of filters", head.sub_filters},
-                {"Number of items inserted", head.keys},
-                {"Number of items deleted", head.removed},
-                {"Bucket size", head.slots},
-                {"Expansion rate", head.growth},
-                {"Max iterations", head.moves}};
+  } fields[] = {{"Size", key.chain()->info_bytes()},       {"Number of buckets", head.buckets},
+                {"Number of filters", head.sub_filters},   {"Number of items inserted", head.keys},
+                {"Number of items deleted", head.removed}, {"Bucket size", head.slots},
+                {"Expansion rate", head.growth},           {"Max iterations", head.moves}};
   server.reply_with_map(made.context, std::size(fields));
   for (const auto& field : fields) {
     server.reply_with_simple_string(made.context, field.name);
@@ -41,11 +37,11 @@ int cf_debug(const call& made) noexcept {
   if (key.chain() == nullptr) return made.refuse(not_found);
   const cuckoo_head head = key.chain()->head();
   char line[256];
-  const int length = std::snprintf(line, sizeof line,
-                                   "bktsize:%" PRIu64 " buckets:%" PRIu64 " items:%" PRIu64 " deletes:%" PRIu64
-                                   " filters:%" PRIu64 " max_iterations:%" PRIu64 " expansion:%" PRIu64,
-                                   head.slots, head.buckets, head.keys, head.removed, head.sub_filters, head.moves,
-                                   head.growth);
+  const int length =
+      std::snprintf(line, sizeof line,
+                    "bktsize:%" PRIu64 " buckets:%" PRIu64 " items:%" PRIu64 " deletes:%" PRIu64 " filters:%" PRIu64
+                    " max_iterations:%" PRIu64 " expansion:%" PRIu64,
+                    head.slots, head.buckets, head.keys, head.removed, head.sub_filters, head.moves, head.growth);
   return server.reply_with_buffer(made.context, line, static_cast<std::size_t>(length));
 }
 

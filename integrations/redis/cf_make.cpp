@@ -29,7 +29,7 @@ constexpr std::size_t option_problem_bytes = 128;
 
 struct reserve_option {
   const char* word;
-  std::uint64_t new_cuckoo::* value;
+  std::uint64_t new_cuckoo::*value;
   long long lowest;
   long long highest;
 };
@@ -81,7 +81,9 @@ parsed parse_cuckoo_insert(const call& made, cuckoo_request& request) noexcept {
       case 'i':
         request.first_item = i + 1;
         return i + 1 < made.size() ? parsed::well : parsed::wrong_arity;
-      case 'n': request.may_create = false; break;
+      case 'n':
+        request.may_create = false;
+        break;
       case 'c': {
         long long number = 0;
         if (++i == made.size()) return parsed::wrong_arity;
@@ -92,7 +94,8 @@ parsed parse_cuckoo_insert(const call& made, cuckoo_request& request) noexcept {
         request.filter.capacity = static_cast<std::uint64_t>(number);
         break;
       }
-      default: return refuse("Unknown argument received");
+      default:
+        return refuse("Unknown argument received");
     }
   }
   return parsed::wrong_arity;
@@ -102,9 +105,12 @@ int insert(const call& made, redis::copies rule) noexcept {
   if (made.size() < 4) return made.wrong_arity();
   cuckoo_request request;
   switch (parse_cuckoo_insert(made, request)) {
-    case parsed::well: break;
-    case parsed::wrong_arity: return made.wrong_arity();
-    case parsed::answered: return ok;
+    case parsed::well:
+      break;
+    case parsed::wrong_arity:
+      return made.wrong_arity();
+    case parsed::answered:
+      return ok;
   }
   open_cuckoo key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);

@@ -55,8 +55,7 @@ constexpr command_argument of_info[] = {
     key_argument,
     {.name = "single_value", .type = argument_type::one_of, .flags = argument_optional, .parts = info_words},
     {}};
-constexpr command_argument of_scandump[] = {
-    key_argument, {.name = "iterator", .type = argument_type::integer}, {}};
+constexpr command_argument of_scandump[] = {key_argument, {.name = "iterator", .type = argument_type::integer}, {}};
 constexpr command_argument of_loadchunk[] = {
     key_argument, {.name = "iterator", .type = argument_type::integer}, {.name = "data"}, {}};
 
@@ -80,14 +79,13 @@ constexpr command_argument of_cuckoo_insert[] = {
 constexpr const char* writes = "write deny-oom";
 constexpr const char* reads = "readonly fast";
 constexpr const char* per_item = "O(k), where k is the number of hash functions used by the last sub-filter";
-constexpr const char* per_items =
-    "O(k * n), where k is the number of hash functions and n is the number of items";
+constexpr const char* per_items = "O(k * n), where k is the number of hash functions and n is the number of items";
 constexpr const char* per_bit = "O(n), where n is the capacity";
-constexpr const char* adds_items = "Adds one or more items to a Bloom Filter. A filter will be created if it does not exist";
+constexpr const char* adds_items =
+    "Adds one or more items to a Bloom Filter. A filter will be created if it does not exist";
 
 constexpr const char* per_sub_filter = "O(k), where k is the number of sub-filters";
-constexpr const char* per_cuckoo_insert =
-    "O(k + i), where k is the number of sub-filters and i is maxIterations";
+constexpr const char* per_cuckoo_insert = "O(k + i), where k is the number of sub-filters and i is maxIterations";
 constexpr const char* per_cuckoo_inserts =
     "O(n * (k + i)), where n is the number of items, k is the number of sub-filters and i is maxIterations";
 
@@ -96,8 +94,8 @@ constexpr command list[] = {
      "Creates a new Bloom Filter", "O(1)", nullptr, of_reserve},
     {"bf.add", run<bf_add>, writes, "write bloom", 3, key_read_write | key_access | key_insert, "1.0.0",
      "Adds an item to a Bloom Filter", per_item, nullptr, of_key_item},
-    {"bf.madd", run<bf_madd>, writes, "write bloom", -3, key_read_write | key_access | key_insert, "1.0.0",
-     adds_items, per_items, nullptr, of_key_items},
+    {"bf.madd", run<bf_madd>, writes, "write bloom", -3, key_read_write | key_access | key_insert, "1.0.0", adds_items,
+     per_items, nullptr, of_key_items},
     {"bf.insert", run<bf_insert>, writes, "write bloom", -4, key_read_write | key_access | key_insert, "1.0.0",
      adds_items, per_items, nullptr, of_insert},
     {"bf.exists", run<bf_exists>, reads, "read bloom", 3, key_read_only | key_access, "1.0.0",
@@ -155,10 +153,12 @@ bool register_command(server_context* context, const command& one, bool has_cate
   if (server.create_command(context, one.name, one.run, one.flags, 1, 1, 1) != ok) return false;
   server_command* const made = server.get_command(context, one.name);
   static constexpr command_info_version version;
-  const key_spec specs[] = {
-      {.flags = one.key_flags, .begin_search = begin_at_index, .begin = {.position = 1}, .find_keys = find_range,
-       .find = {.last_key = 0, .step = 1, .limit = 0}},
-      {}};
+  const key_spec specs[] = {{.flags = one.key_flags,
+                             .begin_search = begin_at_index,
+                             .begin = {.position = 1},
+                             .find_keys = find_range,
+                             .find = {.last_key = 0, .step = 1, .limit = 0}},
+                            {}};
   const command_info info{.version = &version,
                           .summary = one.summary,
                           .complexity = one.complexity,

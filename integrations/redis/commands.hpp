@@ -12,9 +12,10 @@ namespace bloomery::redis_module {
 struct command {
   const char* name;
   command_function run;
-  const char* flags;       // of CreateCommand
-  const char* categories;  // of the ACL, beside those that follow from the flags; servers from Redis 7.4 and Valkey 8 on
-  int arity;               // negative: at least
+  const char* flags;  // of CreateCommand
+  const char*
+      categories;  // of the ACL, beside those that follow from the flags; servers from Redis 7.4 and Valkey 8 on
+  int arity;       // negative: at least
   std::uint64_t key_flags;
   const char* since;  // version of RedisBloom
   const char* summary;

@@ -68,7 +68,7 @@ struct number_setting {
   const char* name;
   long long fallback;
   unsigned flags;
-  std::uint64_t settings::* value;
+  std::uint64_t settings::*value;
 };
 number_setting number_settings[] = {
     {"bf-memory-limit", 0, config_memory, &settings::memory_limit_bytes},
@@ -163,8 +163,8 @@ bool register_config(server_context* context, std::span<server_string* const> ar
   const unsigned prefix = server.get_server_version() >= 0x80000 ? config_unprefixed : config_plain;
   bool registered = true;
   for (text_setting& of : text_settings) {
-    registered &= server.register_string_config(context, of.name, of.fallback, prefix, get_text, set_text, nullptr,
-                                                &of) == ok;
+    registered &=
+        server.register_string_config(context, of.name, of.fallback, prefix, get_text, set_text, nullptr, &of) == ok;
   }
   for (number_setting& of : number_settings) {
     registered &= server.register_number_config(context, of.name, of.fallback, of.flags | prefix, 0, INT64_MAX,

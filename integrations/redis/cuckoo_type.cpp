@@ -17,8 +17,8 @@ bool may_load(server_context* context, std::uint64_t sub_filters) noexcept {
 
 void cuckoo_traits::save(server_io* to, const cuckoo_chain& chain) noexcept {
   const cuckoo_head head = chain.head();
-  for (const std::uint64_t number : {head.sub_filters, head.buckets, head.keys, head.removed, head.slots, head.moves,
-                                     head.growth}) {
+  for (const std::uint64_t number :
+       {head.sub_filters, head.buckets, head.keys, head.removed, head.slots, head.moves, head.growth}) {
     server.save_number(to, number);
   }
   for (std::size_t i = 0; i < chain.sub_filters(); ++i) {

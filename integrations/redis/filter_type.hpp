@@ -160,9 +160,9 @@ class open_filter {
   chain_type* set(const call& made, result<typename type::owned_chain> chain, const memory_scope& scope,
                   const char* otherwise) noexcept {
     if (chain) return chain_ = type::set(key_, std::move(*chain));
-    made.refuse(scope.why() == refusal::object_limit             ? beyond_memory_limit
-                : chain.error().code == errc::out_of_memory      ? cannot_create_for_memory
-                                                                 : otherwise);
+    made.refuse(scope.why() == refusal::object_limit        ? beyond_memory_limit
+                : chain.error().code == errc::out_of_memory ? cannot_create_for_memory
+                                                            : otherwise);
     return nullptr;
   }
 

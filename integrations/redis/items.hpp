@@ -39,7 +39,8 @@ int answer_may_contain(const call& made, const Chain* chain, arguments_view item
     const auto some = wave_at(items, first, views);
     std::uint64_t found = 0;
     if (chain != nullptr) chain->may_contain_batch(some, {&found, 1});
-    for (std::size_t i = 0; i < some.size(); ++i) server.reply_with_bool(made.context, static_cast<int>(found >> i & 1U));
+    for (std::size_t i = 0; i < some.size(); ++i)
+      server.reply_with_bool(made.context, static_cast<int>(found >> i & 1U));
   }
   return ok;
 }
@@ -52,7 +53,7 @@ struct item_answers {
   std::array<std::uint64_t, 2 * words_at_hand> at_hand;
   std::span<std::uint64_t> fresh;   // it was new
   std::span<std::uint64_t> failed;  // it is not in the filter: there was no space, and none could be made
-  std::size_t answered = 0;         // where a full filter ends a command, it answers no item behind the first that it refused
+  std::size_t answered = 0;  // where a full filter ends a command, it answers no item behind the first that it refused
   std::size_t taken = 0;
   std::uint64_t inserted = 0;
   redis::insert_outcome stop = redis::insert_outcome::inserted;  // of the last that was refused

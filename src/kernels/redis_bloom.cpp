@@ -9,6 +9,8 @@ namespace detail {
 inline constexpr std::size_t redis_step = 16;
 // Filters that the caches near the processor hold: prefetching them takes as long as reading.
 inline constexpr std::uint64_t redis_near_bytes = std::uint64_t{1} << 16U;
+// Filters that the caches hold: what is left after the first positions is read key by key, which the processor overlaps.
+inline constexpr std::uint64_t redis_cached_bytes = std::uint64_t{2} << 20U;
 
 inline bool redis_bit_is_set(const std::byte* bytes, std::uint64_t bit) noexcept {
   return (bytes[bit / 8] >> (bit % 8) & std::byte{1}) != std::byte{0};
@@ -47,6 +49,19 @@ void redis_probe(const redis_bits& in, const divisor& by, redis_left& left) noex
   left.count = kept;
 }
 
+// Reads all further positions of the keys that are left, one key after the other.
+inline std::uint64_t redis_read_rest(const redis_bits& in, const divisor& by, const redis_left& left,
+                                     std::uint64_t done) noexcept {
+  std::uint64_t mask = 0;
+  for (std::size_t i = 0; i < left.count; ++i) {
+    std::uint64_t x = left.next[i];
+    std::uint64_t n = done;
+    for (; n < in.hashes && redis_bit_is_set(in.bytes, by.remainder_of(x)); ++n) x += left.step[i];
+    mask |= std::uint64_t{n == in.hashes ? 1U : 0U} << left.key[i];
+  }
+  return mask;
+}
+
 }  // namespace detail
 
 BLOOMERY_BODY std::uint64_t redis_contains_wave(const redis_bits& in, std::span<const digest128> keys) noexcept {
@@ -59,6 +74,10 @@ BLOOMERY_BODY std::uint64_t redis_contains_wave(const redis_bits& in, std::span<
     left.key[i] = static_cast<std::uint8_t>(i);
   }
   std::uint64_t done = 0;
+  if (in.size_bytes <= detail::redis_cached_bytes && in.hashes >= 2) {
+    detail::redis_probe<2>(in, by, left);
+    return detail::redis_read_rest(in, by, left, 2);
+  }
   for (; done < 4 && done + 2 <= in.hashes && left.count != 0; done += 2) detail::redis_probe<2>(in, by, left);
   for (; done + 4 <= in.hashes && left.count != 0; done += 4) detail::redis_probe<4>(in, by, left);
   for (; done < in.hashes && left.count != 0; ++done) detail::redis_probe<1>(in, by, left);

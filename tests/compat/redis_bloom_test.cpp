@@ -115,22 +115,35 @@ TEST(RedisBloomChain, BatchesAnswerAsThePlainModelDoes) {
   }
 }
 
+// Beyond 64 KiB memory is prefetched, beyond 2 MiB all positions are read in waves; with few, some and many hashes.
 TEST(RedisBloomChain, LargeSubFiltersAnswerAsThePlainModelDoes) {
-  const bloom_settings settings{.error_rate = 0.001, .capacity = 60'000};
-  plain_bloom model(settings);
-  const auto chain = make_bloom(settings);
-  ASSERT_GT(chain->bits(0).size(), std::size_t{1} << 16U);  // beyond which memory is prefetched
-  const auto keys = plain_keys(3000);
-  auto fresh = mask_for(keys.size());
-  EXPECT_EQ(chain->insert_batch(views(keys), fresh).taken, keys.size());
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    EXPECT_EQ(bit_of(fresh, i), model.insert(keys[i]) == insert_outcome::inserted);
+  struct {
+    double error_rate;
+    std::uint64_t capacity;
+    std::size_t more_than_bytes;
+  } const cases[] = {{0.001, 60'000, std::size_t{1} << 16U},
+                     {0.9, 12'000'000, std::size_t{2} << 20U},
+                     {0.25, 5'000'000, std::size_t{2} << 20U},
+                     {0.001, 1'300'000, std::size_t{2} << 20U},
+                     {0.000001, 700'000, std::size_t{2} << 20U}};
+  for (const auto& one : cases) {
+    SCOPED_TRACE(one.error_rate);
+    const bloom_settings settings{.error_rate = one.error_rate, .capacity = one.capacity};
+    plain_bloom model(settings);
+    const auto chain = make_bloom(settings);
+    ASSERT_GT(chain->bits(0).size(), one.more_than_bytes);
+    const auto keys = plain_keys(1000);
+    auto fresh = mask_for(keys.size());
+    EXPECT_EQ(chain->insert_batch(views(keys), fresh).taken, keys.size());
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      EXPECT_EQ(bit_of(fresh, i), model.insert(keys[i]) == insert_outcome::inserted);
+    }
+    model.expect_equal(*chain);
+    const auto asked = plain_keys(2000);
+    auto mask = mask_for(asked.size());
+    chain->may_contain_batch(views(asked), mask);
+    for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(bit_of(mask, i), model.holds(asked[i]));
   }
-  model.expect_equal(*chain);
-  const auto asked = plain_keys(6000);
-  auto mask = mask_for(asked.size());
-  chain->may_contain_batch(views(asked), mask);
-  for (std::size_t i = 0; i < asked.size(); ++i) EXPECT_EQ(bit_of(mask, i), model.holds(asked[i]));
 }
 
 TEST(RedisBloomChain, TheLimitOfSubFiltersEndsGrowing) {

@@ -1,11 +1,14 @@
 """Clients that know RedisBloom, as they are packaged: python3-redis and redis-cli."""
 
+import pathlib
+import re
+import signal
 import subprocess
 import sys
 
 import redis
 
-from support import GOLDEN, Server, run_tests, same
+from support import GOLDEN, ROOT, Server, run_tests, same
 
 
 def PythonClientsBfWorks(server):
@@ -48,6 +51,26 @@ def RedisCliPrintsAndRestores(server):
     same(cli("RESTORE", "r", "0", data=dump, options=["-x"]), b"OK\n")
     same(cli("DUMP", "r", options=["--raw"]), dump + b"\n")
     assert b"Adds an item to a Bloom Filter" in cli("COMMAND", "DOCS", "bf.add")
+
+
+def TheCommandStartsAServerAndEndsItOnCtrlC(_):
+    heed = lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)  # a shell's background job ignores it
+    process = subprocess.Popen([str(ROOT / "bloomery"), "redis", "--appendonly", "yes"], stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL, preexec_fn=heed)
+    try:
+        url = process.stdout.readline().decode()
+        assert re.fullmatch(r"redis://127\.0\.0\.1:\d+\n", url), url
+        with redis.Redis.from_url(url.strip()) as client:
+            same(client.bf().madd("seen", "alice", "bob"), [1, 1])
+            same(client.config_get("appendonly"), {"appendonly": "yes"})
+            folder = pathlib.Path(client.config_get("dir")["dir"])
+            server_id = client.info("server")["process_id"]
+        process.send_signal(signal.SIGINT)
+        same(process.wait(20), 0)
+        same([folder.exists(), pathlib.Path("/proc/%d" % server_id).exists()], [False, False])
+    finally:
+        process.terminate()
+        process.wait()
 
 
 if __name__ == "__main__":
