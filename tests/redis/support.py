@@ -140,7 +140,12 @@ class Server:
             if self.memory_bytes:
                 resource.setrlimit(resource.RLIMIT_AS, (self.memory_bytes, self.memory_bytes))
 
-        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=before)
+        environment = dict(os.environ)
+        if "BLOOMERY_PRELOAD" in os.environ:
+            environment["LD_PRELOAD"] = os.environ["BLOOMERY_PRELOAD"]
+            environment["ASAN_OPTIONS"] = "allocator_may_return_null=1:detect_leaks=0:log_path=%s" % (self.folder / "sanitizer")
+        self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=before,
+                                        env=environment)
         until = time.monotonic() + 15
         while time.monotonic() < until and self.process.poll() is None:
             try:
@@ -156,8 +161,8 @@ class Server:
         return False
 
     def log(self):
-        path = self.folder / "server.log"
-        return path.read_text(errors="replace") if path.exists() else ""
+        """What the sanitizer wrote, if there is one and it did, and the server's log."""
+        return "".join(p.read_text(errors="replace") for p in [*self.folder.glob("sanitizer.*"), *self.folder.glob("server.log")])
 
     def client(self, protocol=2):
         self.clients.append(Client(self.port, protocol))
@@ -239,6 +244,6 @@ def run_tests(program, names, *arguments):
             ended = [a for a in arguments if isinstance(a, Server) and a.process.poll() is not None]
             if ended:  # its log says why; the other tests cannot run
                 log = ended[0].log()
-                print(log[max(log.find("BUG REPORT") - 1000, 0):][:4000])
+                print(log[max(log.find("BUG REPORT") - 1000, 0):][:4000] if "Sanitizer" not in log else log[:4000])
                 break
     return failed
