@@ -109,6 +109,41 @@ def dump_of(encoding, fields, module_type=BLOOM):
     return with_checksum(out + b"\x00" + struct.pack("<H", 10))
 
 
+def fields_of(dump):
+    """(type without encoding, fields) of a DUMP whose strings are not compressed."""
+    module_type = struct.unpack(">Q", dump[2:10])[0]
+    at, fields = 10, []
+
+    def length():
+        nonlocal at
+        first = dump[at]
+        at += 1
+        if first < 64:
+            return first
+        if first < 128:
+            at += 1
+            return (first & 63) << 8 | dump[at - 1]
+        size, layout = (8, ">Q") if first == 0x81 else (4, ">I")
+        assert first in (0x80, 0x81), first
+        at += size
+        return struct.unpack(layout, dump[at - size:at])[0]
+
+    while dump[at] != 0:
+        code = dump[at]
+        at += 1
+        if code == 4:
+            fields.append(struct.unpack("<d", dump[at:at + 8])[0])
+            at += 8
+        elif code == 5:
+            size = length()
+            fields.append(dump[at:at + size])
+            at += size
+        else:
+            fields.append(length())
+    same(at, len(dump) - 11)
+    return module_type >> 10 << 10, fields
+
+
 # ---- headers of SCANDUMP ----
 
 

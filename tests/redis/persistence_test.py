@@ -5,6 +5,7 @@ import pathlib
 import sys
 import tempfile
 
+from golden import bloom_header, cuckoo_header
 from support import Error, Server, Simple, chunks_of, free_port, run_tests, same, wait_until
 
 MIB = 1 << 20
@@ -305,6 +306,17 @@ def ARefusedAllocationIsAnErrorAndTheServerLivesOn():
         same(client("COPY", "k2", "k3"), 1)
         assert int(client.info("bf")["bf_refused_memory"]) >= 4
         same(client("PING"), Simple("PONG"))
+
+
+def AHeaderMayNotStateMoreThanTheSystemHas():
+    """Every sub-filter fits, all of them together do not."""
+    with Server(memory_bytes=640 * MIB) as server:
+        client = server.client()
+        for command in [("CF.LOADCHUNK", "k", 1, cuckoo_header(buckets=1 << 25, filters=32)),
+                        ("CF.LOADCHUNK", "k", 1, cuckoo_header(buckets=1 << 31)), ("CF.RESERVE", "k", 1 << 30),
+                        ("BF.LOADCHUNK", "k", 1, bloom_header(size_bytes=1 << 26, capacity=1000, links=20))]:
+            same(client(*command), Error("ERR Insufficient memory to create filter"))
+        same([client("EXISTS", "k"), client.info("bf")["bf_memory_bytes"]], [0, "0"])
 
 
 def WrongModuleArgumentsAreRefusedWithAReason():
