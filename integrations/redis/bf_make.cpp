@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "integrations/redis/bf_commands.hpp"
-#include "integrations/redis/items.hpp"
+#include "integrations/redis/insert_command.hpp"
 
 namespace bloomery::redis_module {
 
@@ -57,51 +57,31 @@ const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
   return nullptr;
 }
 
-// The words of BF.INSERT before its items.
-struct insert_request {
-  new_filter filter{};
-  bool may_create = true;
-  std::size_t first_item = 0;
-};
+using bloom_request = insert_request<new_filter>;
 
-// Options are known by their first letters, as in RedisBloom: clients that shorten them rely on it.
-parsed parse_insert(const call& made, insert_request& request) noexcept {
-  const auto refuse = [&](const char* why) {
-    made.refuse(why);
-    return parsed::answered;
+const char* parse_bloom_insert(const call& made, bloom_request& request) noexcept {
+  new_filter& filter = request.filter;
+  const auto set_flag = [&](std::string_view word) {
+    const bool is_nocreate = word.size() > 2 && lower(word[2]) == 'c';
+    (is_nocreate ? request.may_create : filter.scales) = false;
   };
-  for (std::size_t i = 2; i < made.size(); ++i) {
-    const std::string_view word = made.text(i);
-    const char first = word.empty() ? '\0' : lower(word[0]);
-    if (first == 'i') {
-      request.first_item = i + 1;
-      return i + 1 < made.size() ? parsed::well : parsed::wrong_arity;
-    }
-    if (first == 'n') {
-      if (word.size() > 2 && lower(word[2]) == 'c') {
-        request.may_create = false;
-      } else {
-        request.filter.scales = false;
-      }
-      continue;
-    }
-    if (first != 'e' && first != 'c') return refuse("Unknown argument received");
-    if (++i == made.size()) return parsed::wrong_arity;
+  const auto set_value = [&](std::string_view word, std::size_t place) -> const char* {
+    double rate = 0;
     long long number = 0;
-    if (first == 'c') {
-      if (!made.number(i, number) || !is_capacity(number)) return refuse("Bad capacity");
-      request.filter.capacity = static_cast<std::uint64_t>(number);
+    if (lower(word[0]) == 'c') {
+      if (!made.number(place, number) || !is_capacity(number)) return "Bad capacity";
+      filter.capacity = static_cast<std::uint64_t>(number);
     } else if (word.size() > 1 && lower(word[1]) == 'r') {
-      double rate = 0;
-      if (!made.floating(i, rate) || !is_rate(rate)) return refuse("Bad error rate");
-      request.filter.error_rate = std::min(rate, max_error_rate);
+      if (!made.floating(place, rate) || !is_rate(rate)) return "Bad error rate";
+      filter.error_rate = std::min(rate, max_error_rate);
     } else {
-      if (!made.number(i, number) || !is_expansion(number)) return refuse("Bad expansion");
-      request.filter.expansion = static_cast<std::uint64_t>(number);
-      request.filter.scales &= number != 0;
+      if (!made.number(place, number) || !is_expansion(number)) return "Bad expansion";
+      filter.expansion = static_cast<std::uint64_t>(number);
+      filter.scales &= number != 0;
     }
-  }
-  return parsed::wrong_arity;
+    return nullptr;
+  };
+  return parse_insert(made, request, "ce", set_flag, set_value);
 }
 
 // A replica makes the same filter, whatever its own settings are.
@@ -133,20 +113,11 @@ int bf_reserve(const call& made) noexcept {
 }
 
 int bf_insert(const call& made) noexcept {
-  if (made.size() < 4) return made.wrong_arity();
-  insert_request request;
-  switch (parse_insert(made, request)) {
-    case parsed::well:
-      break;
-    case parsed::wrong_arity:
-      return made.wrong_arity();
-    case parsed::answered:
-      return ok;
-  }
-  open_bloom key(made.context, made.key(), open_read | open_write);
-  if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() == nullptr && !request.may_create) return made.refuse(not_found);
-  return insert_items(made, key, request.first_item, request.filter);
+  return run_insert<bloom_traits, bloom_request>(
+      made, [&](bloom_request& request) { return parse_bloom_insert(made, request); },
+      [&](open_bloom& key, const bloom_request& request) {
+        return insert_items(made, key, request.first_item, request.filter);
+      });
 }
 
 }  // namespace bloomery::redis_module

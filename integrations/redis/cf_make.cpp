@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "integrations/redis/cf_commands.hpp"
+#include "integrations/redis/insert_command.hpp"
 
 namespace bloomery::redis_module {
 
@@ -39,7 +40,7 @@ constexpr reserve_option reserve_options[] = {
     {"EXPANSION", &new_cuckoo::expansion, 0, static_cast<long long>(max_expansion)},
 };
 
-bool is_capacity(long long value, std::uint64_t slots) noexcept {
+bool is_cuckoo_capacity(long long value, std::uint64_t slots) noexcept {
   return value >= static_cast<long long>(2 * slots) && value <= static_cast<long long>(max_capacity);
 }
 
@@ -62,60 +63,28 @@ bool parse_option(const call& made, const reserve_option& option, new_cuckoo& wa
   return true;
 }
 
-// The words of CF.INSERT before its items.
-struct cuckoo_request {
-  new_cuckoo filter{};
-  bool may_create = true;
-  std::size_t first_item = 0;
-};
+using cuckoo_request = insert_request<new_cuckoo>;
 
-// Options are known by their first letters, as in RedisBloom.
-parsed parse_cuckoo_insert(const call& made, cuckoo_request& request) noexcept {
-  const auto refuse = [&](const char* why) {
-    made.refuse(why);
-    return parsed::answered;
-  };
-  for (std::size_t i = 2; i < made.size(); ++i) {
-    const std::string_view word = made.text(i);
-    switch (word.empty() ? '\0' : lower(word[0])) {
-      case 'i':
-        request.first_item = i + 1;
-        return i + 1 < made.size() ? parsed::well : parsed::wrong_arity;
-      case 'n':
-        request.may_create = false;
-        break;
-      case 'c': {
-        long long number = 0;
-        if (++i == made.size()) return parsed::wrong_arity;
-        if (!made.number(i, number)) return refuse("Bad capacity");
-        if (!is_capacity(number, configured.cuckoo_slots)) {
-          return refuse("Capacity must be in the range [cf-bucket-size * 2, 1073741824]");
-        }
-        request.filter.capacity = static_cast<std::uint64_t>(number);
-        break;
-      }
-      default:
-        return refuse("Unknown argument received");
+const char* parse_cuckoo_insert(const call& made, cuckoo_request& request) noexcept {
+  const auto set_flag = [&](std::string_view) { request.may_create = false; };
+  const auto set_capacity = [&](std::string_view, std::size_t place) -> const char* {
+    long long number = 0;
+    if (!made.number(place, number)) return "Bad capacity";
+    if (!is_cuckoo_capacity(number, configured.cuckoo_slots)) {
+      return "Capacity must be in the range [cf-bucket-size * 2, 1073741824]";
     }
-  }
-  return parsed::wrong_arity;
+    request.filter.capacity = static_cast<std::uint64_t>(number);
+    return nullptr;
+  };
+  return parse_insert(made, request, "c", set_flag, set_capacity);
 }
 
 int insert(const call& made, redis::copies rule) noexcept {
-  if (made.size() < 4) return made.wrong_arity();
-  cuckoo_request request;
-  switch (parse_cuckoo_insert(made, request)) {
-    case parsed::well:
-      break;
-    case parsed::wrong_arity:
-      return made.wrong_arity();
-    case parsed::answered:
-      return ok;
-  }
-  open_cuckoo key(made.context, made.key(), open_read | open_write);
-  if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() == nullptr && !request.may_create) return made.refuse(not_found);
-  return insert_cuckoo_items(made, key, request.first_item, request.filter, rule);
+  return run_insert<cuckoo_traits, cuckoo_request>(
+      made, [&](cuckoo_request& request) { return parse_cuckoo_insert(made, request); },
+      [&](open_cuckoo& key, const cuckoo_request& request) {
+        return insert_cuckoo_items(made, key, request.first_item, request.filter, rule);
+      });
 }
 
 }  // namespace
@@ -129,7 +98,7 @@ int cf_reserve(const call& made) noexcept {
   for (const reserve_option& option : reserve_options) {
     if (!parse_option(made, option, wanted, problem)) return made.refuse(problem);
   }
-  if (!is_capacity(capacity, wanted.slots)) {
+  if (!is_cuckoo_capacity(capacity, wanted.slots)) {
     return made.refuse("Capacity must be in the range [2 * BUCKETSIZE, 1073741824]");
   }
   wanted.capacity = static_cast<std::uint64_t>(capacity);

@@ -22,9 +22,6 @@ inline std::span<const std::string_view> wave_at(arguments_view items, std::size
   return {views.data(), size};
 }
 
-// How reading a command's words ended: it can go on, or what the server wants to have returned is known.
-enum class parsed : std::uint8_t { well, wrong_arity, answered };
-
 // Whether a command for so many items may look at so much (bits or slots) for each of them. If not, that was the answer.
 bool may_work(const call& made, std::uint64_t work_per_item, std::size_t items) noexcept;
 
