@@ -26,10 +26,13 @@ bool is_at_limit(const call& made, const cuckoo_chain* chain) noexcept {
   return chain != nullptr && chain->sub_filters() >= configured.cuckoo_sub_filters && !is_replayed(made.context);
 }
 
-// Filters of today store as many copies of an item as there are inserts; moving others may take as many reads again.
-std::uint64_t slots_per_insert(const new_cuckoo& wanted) noexcept { return wanted.slots * (2 + wanted.moves); }
+// An item may move others. A move reads a bucket, and takes as long as reading some more slots; it may be undone.
+std::uint64_t slots_of_moves(std::uint64_t slots, std::uint64_t moves) noexcept { return moves * (64 + slots); }
+std::uint64_t slots_per_insert(const new_cuckoo& wanted) noexcept {
+  return 2 * wanted.slots + slots_of_moves(wanted.slots, wanted.moves);
+}
 std::uint64_t slots_per_insert(const cuckoo_chain& chain) noexcept {
-  return slots_per_item(chain) + chain.head().slots * chain.head().moves;
+  return slots_per_item(chain) + slots_of_moves(chain.head().slots, chain.head().moves);
 }
 
 void take_effect(const call& made, const char* command, arguments_view items, std::uint64_t inserted, bool took_all,

@@ -229,6 +229,13 @@ BLOOMERY_BODY std::uint64_t cuckoo_chain::slots_holding(std::uint64_t digest) co
   return all;
 }
 
+// Where no slot of the newest sub-filter is free, no move makes space: they would be undone. To see that is cheaper than
+// the moves, when there are many for its size.
+BLOOMERY_BODY bool cuckoo_chain::moves_may_help() const noexcept {
+  const std::uint64_t size = size_of(count_ - 1);
+  return size > std::uint64_t{16} * moves_ || std::memchr(list_[count_ - 1].slots, 0, size) != nullptr;
+}
+
 BLOOMERY_BODY insert_outcome cuckoo_chain::insert(std::uint64_t digest) noexcept {
   while (true) {
     bool stored = false;
@@ -236,7 +243,7 @@ BLOOMERY_BODY insert_outcome cuckoo_chain::insert(std::uint64_t digest) noexcept
       const editor_type slots = editor(i);
       stored = slots.put_where_free(slots.key(digest));
     }
-    if (!stored) {
+    if (!stored && moves_may_help()) {
       const editor_type newest = editor(count_ - 1);
       stored = newest.put_by_moves(newest.key(digest), moves_);
     }

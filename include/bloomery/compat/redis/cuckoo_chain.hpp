@@ -184,6 +184,7 @@ class BLOOMERY_API cuckoo_chain {
   void drop_newest() noexcept;
   [[nodiscard]] next_sub_filter next() const noexcept;
   insert_outcome grow() noexcept;
+  [[nodiscard]] bool moves_may_help() const noexcept;
   [[nodiscard]] std::uint64_t query(std::span<const std::uint64_t> digests) const noexcept;
   bool empty_into_older(std::size_t index, std::uint64_t max_steps) noexcept;
   void compact_sub_filters(bool all) noexcept;
