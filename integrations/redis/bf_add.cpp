@@ -78,27 +78,32 @@ int insert_items(const call& made, open_bloom& key, std::size_t first, const new
   return ok;
 }
 
+namespace {
+
+int insert_one(const call& made, bloom_chain& chain, const new_filter* created) noexcept {
+  insert_outcome outcome = insert_outcome::inserted;
+  refusal why = refusal::none;
+  {
+    memory_scope scope(made.context, bytes_if_limited(chain));
+    outcome = chain.insert(made.text(2));
+    why = scope.why();
+  }
+  if (outcome == insert_outcome::present) return server.reply_with_bool(made.context, 0);
+  if (outcome != insert_outcome::inserted) return made.refuse(text_of(outcome, why));
+  take_effect(made, made.arguments.subspan(2), 1, true, created);
+  return server.reply_with_bool(made.context, 1);
+}
+
+}  // namespace
+
 int bf_add(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
   open_bloom key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);
+  if (key.chain() != nullptr) return insert_one(made, *key.chain(), nullptr);
   const new_filter wanted;
-  const bool is_new = key.chain() == nullptr;
-  bloom_chain* const chain = is_new ? make_filter(made, key, wanted) : key.chain();
-  if (chain == nullptr) return ok;
-  insert_outcome outcome = insert_outcome::inserted;
-  refusal why = refusal::none;
-  {
-    memory_scope scope(made.context, bytes_if_limited(*chain));
-    outcome = chain->insert(made.text(2));
-    why = scope.why();
-  }
-  if (outcome != insert_outcome::inserted && outcome != insert_outcome::present) {
-    return made.refuse(text_of(outcome, why));
-  }
-  const bool is_inserted = outcome == insert_outcome::inserted;
-  take_effect(made, made.arguments.subspan(2), is_inserted ? 1 : 0, true, is_new ? &wanted : nullptr);
-  return server.reply_with_bool(made.context, is_inserted ? 1 : 0);
+  bloom_chain* const chain = make_filter(made, key, wanted);
+  return chain == nullptr ? ok : insert_one(made, *chain, &wanted);
 }
 
 int bf_madd(const call& made) noexcept {

@@ -18,6 +18,7 @@ import traceback
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TREE = pathlib.Path(os.environ.get("BLOOMERY_TREE", ROOT / "build/release"))
 MODULE = TREE / "lib/bloomery-redis.so"
+SERVER = os.environ.get("BLOOMERY_REDIS_SERVER", "redis-server")
 GOLDEN = ROOT / "tests/golden/redisbloom/2.8.20"
 
 
@@ -131,7 +132,7 @@ class Server:
         raise RuntimeError("the server does not start:\n" + self.log())
 
     def _start_once(self):
-        command = ["redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder),
+        command = [SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder),
                    "--logfile", "server.log", "--daemonize", "no", "--enable-debug-command", "yes",
                    "--loadmodule", str(MODULE), *self.module_arguments, "--save", "", *self.options]
 
