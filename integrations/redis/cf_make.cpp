@@ -41,7 +41,7 @@ constexpr reserve_option reserve_options[] = {
 };
 
 bool is_cuckoo_capacity(long long value, std::uint64_t slots) noexcept {
-  return value >= static_cast<long long>(2 * slots) && value <= static_cast<long long>(max_capacity);
+  return value >= 2 * static_cast<long long>(slots) && value <= static_cast<long long>(max_capacity);
 }
 
 // False: `problem` says why.

@@ -60,8 +60,8 @@ void limit_capacity_by_slots() noexcept {
   text_settings[cuckoo_capacity_place].lowest = static_cast<double>(2 * configured.cuckoo_slots);
 }
 void limit_slots_by_capacity() noexcept {
-  text_settings[cuckoo_slots_place].highest =
-      std::min(static_cast<double>(max_slots), static_cast<double>(configured.cuckoo_capacity / 2));
+  const std::uint64_t most = configured.cuckoo_capacity / 2;
+  text_settings[cuckoo_slots_place].highest = std::min(static_cast<double>(max_slots), static_cast<double>(most));
 }
 
 struct number_setting {

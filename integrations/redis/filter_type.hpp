@@ -44,13 +44,13 @@ class filter_type {
                          .free_effort = free_effort,
                          .copy = copy,
                          .defrag = defrag};
-    type_ = server.create_data_type(context, Traits::name, encoding_version, &methods);
-    return type_ != nullptr;
+    of_server = server.create_data_type(context, Traits::name, encoding_version, &methods);
+    return of_server != nullptr;
   }
-  [[nodiscard]] static bool is_type_of(server_key* key) noexcept { return server.module_type(key) == type_; }
+  [[nodiscard]] static bool is_type_of(server_key* key) noexcept { return server.module_type(key) == of_server; }
   static chain_type* set(server_key* key, owned_chain chain) noexcept {
     void* const value = keep(std::move(chain));
-    server.set_module_value(key, type_, value);
+    server.set_module_value(key, of_server, value);
     return static_cast<chain_type*>(value);
   }
 
@@ -128,7 +128,7 @@ class filter_type {
     return 0;  // done
   }
 
-  inline static server_type* type_ = nullptr;
+  inline static server_type* of_server = nullptr;
 };
 
 // A key that is open, and what it holds.

@@ -25,8 +25,7 @@ item_answers::item_answers(server_context* context, std::size_t items) noexcept 
 
 arguments_view taken_of(const call& made, arguments_view items, const item_answers& all) noexcept {
   if (all.taken == items.size()) return items;
-  auto* const kept =
-      static_cast<server_string**>(server.pool_alloc(made.context, (all.taken + 1) * sizeof(server_string*)));
+  auto* const kept = static_cast<server_string**>(server.pool_alloc(made.context, (all.taken + 1) * sizeof(void*)));
   std::size_t count = 0;
   for (std::size_t i = 0; i < all.answered; ++i) {
     if (!all.has_failed(i)) kept[count++] = items[i];
