@@ -150,6 +150,22 @@ bool take_argument(server_context* context, std::string_view name, std::string_v
   return false;
 }
 
+// Where the flags are refused, they are so for the first of them.
+bool register_all(server_context* context, unsigned flags) noexcept {
+  for (text_setting& of : text_settings) {
+    if (server.register_string_config(context, of.name, of.fallback, flags, get_text, set_text, nullptr, &of) != ok) {
+      return false;
+    }
+  }
+  for (number_setting& of : number_settings) {
+    if (server.register_number_config(context, of.name, of.fallback, of.flags | flags, 0, INT64_MAX, get_number,
+                                      set_number, nullptr, &of) != ok) {
+      return false;
+    }
+  }
+  return true;
+}
+
 }  // namespace
 
 bool register_config(server_context* context, std::span<server_string* const> arguments) noexcept {
@@ -160,17 +176,11 @@ bool register_config(server_context* context, std::span<server_string* const> ar
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
     if (!take_argument(context, view(arguments[i]), view(arguments[i + 1]))) return false;
   }
-  const unsigned prefix = server.get_server_version() >= 0x80000 ? config_unprefixed : config_plain;
-  bool registered = true;
-  for (text_setting& of : text_settings) {
-    registered &=
-        server.register_string_config(context, of.name, of.fallback, prefix, get_text, set_text, nullptr, &of) == ok;
+  // Valkey has versions as high as that, and refuses the flag.
+  if (server.get_server_version() >= 0x80000 && register_all(context, config_unprefixed)) {
+    return server.load_configs(context) == ok;
   }
-  for (number_setting& of : number_settings) {
-    registered &= server.register_number_config(context, of.name, of.fallback, of.flags | prefix, 0, INT64_MAX,
-                                                get_number, set_number, nullptr, &of) == ok;
-  }
-  return registered && server.load_configs(context) == ok;
+  return register_all(context, config_plain) && server.load_configs(context) == ok;
 }
 
 }  // namespace bloomery::redis_module

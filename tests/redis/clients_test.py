@@ -77,7 +77,7 @@ def RedisCliPrintsAndRestores(server):
     same(cli("BF.EXISTS", "k", "a", options=["-3"]), b"(true)\n")
     dump = (GOLDEN / "bf_100_0.01.rdbdump.bin").read_bytes()
     same(cli("RESTORE", "r", "0", data=dump, options=["-x"]), b"OK\n")
-    same(cli("DUMP", "r", options=["--raw"]), dump + b"\n")
+    same(cli("DUMP", "r", options=["--raw"])[:-11], dump[:-10])  # without the version of RDB, the checksum and a newline
     same(cli("CF.INSERTNX", "c", "ITEMS", "a", "b", "a"), b"1\n1\n0\n")
     same(cli("CF.EXISTS", "c", "a", options=["-3"]), b"(true)\n")
     assert b"Adds an item to a Bloom Filter" in cli("COMMAND", "DOCS", "bf.add")

@@ -18,7 +18,7 @@ def arity(name):
 
 def fresh(server, protocol=2):
     client = server.client(protocol)
-    same(client("FLUSHALL"), OK)
+    same(client("FLUSHALL", "SYNC"), OK)
     client("SET", "text", "x")
     return client
 
@@ -320,10 +320,10 @@ def ALargeFilterLeavesInChunksOfSixteenMebibytes(server):
         same(client("CF.LOADCHUNK", "c", iterator, data), OK)
     same(client("DEBUG", "DIGEST-VALUE", "c"), client("DEBUG", "DIGEST-VALUE", "k"))
     freed = lambda: int(client.info("memory")["lazyfreed_objects"])
+    wait_until(lambda: client.info("memory")["lazyfree_pending_objects"] == "0")
     before = freed()
     same(client("UNLINK", "k", "c"), 2)
-    wait_until(lambda: freed() == before + 2)
-    same(client.info("bf")["bf_memory_bytes"], "0")
+    wait_until(lambda: freed() > before and client.info("bf")["bf_memory_bytes"] == "0")
 
 
 def EveryCommandChecksItsArity(server):

@@ -39,7 +39,9 @@ def cuckoo_cases():
 def expect_golden(client, family, key, pieces, dump, probes):
     """family: BF or CF."""
     same([data for _, data in chunks_of(client, key, family)], [data for _, data in pieces])
-    same(client("DUMP", key), dump)
+    written = client("DUMP", key)  # ends with the version of RDB, which a newer server counts on, and a checksum
+    same(written[:-10], dump[:-10])
+    same(written == dump, written[-10:-8] == dump[-10:-8])
     same(client(family + ".MEXISTS", key, *[k for k, _ in probes]), [answer for _, answer in probes])
 
 

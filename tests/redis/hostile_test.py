@@ -22,12 +22,12 @@ U64 = (1 << 64) - 1
 
 def fresh(server):
     client = server.client()
-    same(client("FLUSHALL"), OK)
+    same(client("FLUSHALL", "SYNC"), OK)
     return client
 
 
 def nothing_is_left(client):
-    same(client("FLUSHALL"), OK)
+    same(client("FLUSHALL", "SYNC"), OK)
     info = client.info("bf")
     same([info["bf_objects"], info["bf_items"], info["bf_memory_bytes"]], ["0", "0", "0"])
 
@@ -207,7 +207,7 @@ class Fuzzer:
             client(make, key, *options)
             client(fill, key, *(["ITEMS"] if fill == "CF.INSERT" else []), *range(60))
             self.learn(key)
-        client("FLUSHALL")
+        client("FLUSHALL", "SYNC")
 
     def learn(self, key):
         family = "CF" if self.client("TYPE", key) == "MBbloomCF" else "BF"

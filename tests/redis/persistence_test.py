@@ -274,7 +274,7 @@ def AtMaxmemoryAFilterDoesNotGrow():
 
 
 def WithEvictionOthersMakeRoom():
-    with Server("--maxmemory", "16mb", "--maxmemory-policy", "allkeys-lru") as server:
+    with Server("--maxmemory", "16mb", "--maxmemory-policy", "allkeys-lru", "--lazyfree-lazy-eviction", "no") as server:
         client = server.client()
         for i in range(40):
             same(client("BF.RESERVE", "f%d" % i, "0.01", "1000000"), Simple("OK"))
@@ -332,10 +332,14 @@ def WrongModuleArgumentsAreRefusedWithAReason():
                 assert reason in server.log(), server.log()
             finally:
                 server.stop()
-    with Server(module_arguments=["ERROR_RATE", "0.05", "INITIAL_SIZE", "400"]) as server:
+
+
+def ArgumentsAreDefaultsAndTheConfigurationDecides():
+    arguments = ["ERROR_RATE", "0.05", "INITIAL_SIZE", "400", "bf-expansion-factor", "5"]
+    with Server("--bf.bf-expansion-factor", "3", module_arguments=arguments) as server:
         client = server.client()
         client("BF.ADD", "k", "a")
-        same(client("BF.INFO", "k", "CAPACITY"), [400])
+        same([client("BF.INFO", "k", "CAPACITY"), client("BF.INFO", "k", "EXPANSION")], [[400], [3]])
         same(client("BF.DEBUG", "k")[1].split(b"ratio:")[1], b"0.025")
 
 

@@ -16,7 +16,7 @@ def arity(name):
 
 def fresh(server, protocol=2):
     client = server.client(protocol)
-    same(client("FLUSHALL"), Simple("OK"))
+    same(client("FLUSHALL", "SYNC"), Simple("OK"))
     client("SET", "text", "x")
     return client
 
@@ -287,7 +287,7 @@ def ALargeFilterLeavesInChunksOfSixteenMebibytes(server):
     for iterator, data in chunks:
         same(client("BF.LOADCHUNK", "c", iterator, data), Simple("OK"))
     same(client("DEBUG", "DIGEST-VALUE", "c"), client("DEBUG", "DIGEST-VALUE", "k"))
-    client("FLUSHALL")
+    client("FLUSHALL", "SYNC")
 
 
 def EveryCommandChecksItsArity(server):
