@@ -188,7 +188,8 @@ def AReplicaHoldsTheSameWhateverItsSettingsAre():
         client("RESTORE", "c restored", 0, client("DUMP", "c moved"))
         in_step(master, replica)
         same(digests(other), digests(client))
-        same(other("BF.ADD", "m", "x"), Error("READONLY You can't write against a read only replica."))
+        for command in [("BF.ADD", "m", "x"), ("CF.ADD", "c added", "x"), ("CF.DEL", "c added", "a"), ("CF.COMPACT", "c moved")]:
+            same(other(*command), Error("READONLY You can't write against a read only replica."))
 
         calls = lambda: {k: v.split(",")[0] for k, v in other.info("commandstats").items() if k.startswith(("cmdstat_bf.", "cmdstat_cf."))}
         before, stream = calls(), client.info("replication")["master_repl_offset"]
@@ -253,6 +254,11 @@ def AtMaxmemoryAFilterDoesNotGrow():
         full = Error("ERR Insufficient memory to create filter")
         same(client("BF.RESERVE", "huge", "0.01", "1000000000"), full)
         same(client("BF.RESERVE", "large", "0.01", "40000000"), full)
+        same(client("CF.RESERVE", "large", 1 << 26), full)
+        same(client("CF.LOADCHUNK", "large", 1, cuckoo_header(buckets=1 << 20, filters=32)), full)
+        same(client("CF.RESERVE", "grows too", 1 << 21, "EXPANSION", "16"), Simple("OK"))
+        same(client("CF.INSERT", "grows too", "ITEMS", *["equal"] * 5), [1] * 4 + [-1])
+        same(client("DEL", "grows too"), 1)
         same(client("BF.RESERVE", "fits", "0.01", "10000000"), Simple("OK"))
         same(client("BF.RESERVE", "again", "0.01", "20000000"), full)
         same(client("BF.RESERVE", "grows", "0.5", "2"), Simple("OK"))
@@ -304,6 +310,12 @@ def ARefusedAllocationIsAnErrorAndTheServerLivesOn():
         assert 0 < len(refused) <= 100, len(refused)
         same(client("BF.ADD", "k2", refused[0]), Error("ERR problem inserting into filter"))
         same(sum(client("BF.MEXISTS", "k2", *[i for i in items if i not in set(refused)])), len(items) - len(refused))
+        # Equal items have four slots in a sub-filter; the next one would have 1 GiB.
+        same(client("CF.RESERVE", "c", 1 << 26, "EXPANSION", "16"), Simple("OK"))
+        same(client("CF.INSERT", "c", "ITEMS", *["equal"] * 6, "other"), [1] * 4 + [-1, -1, 1])
+        same(client("CF.ADD", "c", "equal"), Error("ERR Insufficient memory"))
+        same(client("CF.COUNT", "c", "equal"), 4)
+        same(client("DEL", "c"), 1)
         same(client("COPY", "k2", "k3"), 1)
         assert int(client.info("bf")["bf_refused_memory"]) >= 4
         same(client("PING"), Simple("PONG"))

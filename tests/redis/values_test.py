@@ -277,6 +277,9 @@ def AclPermissionsFollowReadAndWrite(server):
     for user, command, is_allowed in [("reader", "BF.EXISTS k a", True), ("reader", "BF.SCANDUMP k 0", True), ("reader", "BF.INFO k", True),
                                       ("reader", "BF.ADD k a", False), ("reader", "BF.RESERVE n 0.1 10", False),
                                       ("reader", "BF.LOADCHUNK n 1 x", False), ("writer", "BF.RESERVE n 0.1 10", True),
+                                      ("reader", "CF.SCANDUMP c 0", True), ("reader", "CF.COUNT c a", True), ("reader", "CF.DEL c a", False),
+                                      ("reader", "CF.COMPACT c", False), ("writer", "CF.COMPACT c", True), ("writer", "CF.RESERVE m 10", True),
+                                      ("writer", "CF.MEXISTS c a", False),
                                       ("writer", "BF.EXISTS k a", False), ("writer", "BF.ADD k a", False)]:
         other("AUTH", user, "x")
         answer = other.line(command)
