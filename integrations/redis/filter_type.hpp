@@ -140,11 +140,11 @@ class open_filter {
 
   open_filter(server_context* context, server_string* name, int mode) noexcept
       : key_(server.open_key(context, name, mode)) {
-    if (key_ == nullptr || server.key_type(key_) == key_is_missing) return;
+    if (key_ == nullptr) return;
     if (type::is_type_of(key_)) {
       chain_ = static_cast<chain_type*>(server.module_value(key_));
     } else {
-      has_other_type_ = true;
+      has_other_type_ = server.key_type(key_) != key_is_missing;
     }
   }
   ~open_filter() {
