@@ -140,7 +140,7 @@ class BLOOMERY_API cuckoo_chain {
   [[nodiscard]] std::uint64_t max_compact_steps() const noexcept;
   [[nodiscard]] std::uint64_t compact_steps() const noexcept { return compact_steps_; }
   // The same of a removal that empties sub-filters, which must not take seconds however large they are.
-  static constexpr std::uint64_t max_erase_steps = std::uint64_t{1} << 25U;
+  static constexpr std::uint64_t max_erase_steps = std::uint64_t{1} << 24U;
   // The same settings and slots.
   friend bool operator==(const cuckoo_chain& a, const cuckoo_chain& b) noexcept { return a.equals(b); }
 
