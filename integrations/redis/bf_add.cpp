@@ -100,7 +100,7 @@ int bf_add(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
   open_bloom key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() != nullptr) return insert_one(made, *key.chain(), nullptr);
+  if (key.chain() != nullptr) return may_work(made, *key.chain()) ? insert_one(made, *key.chain(), nullptr) : ok;
   const new_filter wanted;
   bloom_chain* const chain = make_filter(made, key, wanted);
   return chain == nullptr ? ok : insert_one(made, *chain, &wanted);

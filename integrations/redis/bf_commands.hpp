@@ -6,6 +6,7 @@
 #include "integrations/redis/bloom_type.hpp"
 #include "integrations/redis/call.hpp"
 #include "integrations/redis/config.hpp"
+#include "integrations/redis/items.hpp"
 #include "integrations/redis/memory.hpp"
 
 namespace bloomery::redis_module {
@@ -38,6 +39,12 @@ int insert_items(const call& made, open_bloom& key, std::size_t first, const new
 // Bits that an item may need to be looked at.
 std::uint64_t bits_per_item(const redis::bloom_chain& chain) noexcept;
 std::uint64_t bits_per_item(const new_filter& wanted) noexcept;
+// The same for one item.
+inline bool may_work(const call& made, const redis::bloom_chain& chain) noexcept {
+  // With a limit that is not very low, no filter takes so much for one item.
+  if (chain.sub_filters() * redis::max_bloom_hashes <= configured.work_limit) return true;
+  return may_work(made, bits_per_item(chain), 1);
+}
 
 // What a command that makes filters, and one that fills them, reports to those who listen.
 inline constexpr const char* event_reserve = "bloom.reserve";

@@ -21,6 +21,7 @@ int bf_exists(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
   const open_bloom key(made.context, made.key(), open_read);
   const bloom_chain* const chain = key.chain();
+  if (chain != nullptr && !may_work(made, *chain)) return ok;
   return server.reply_with_bool(made.context, chain != nullptr && chain->may_contain(made.text(2)) ? 1 : 0);
 }
 

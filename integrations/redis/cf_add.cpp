@@ -35,6 +35,13 @@ std::uint64_t slots_per_insert(const cuckoo_chain& chain) noexcept {
   return slots_per_item(chain) + slots_of_moves(chain.head().slots, chain.head().moves);
 }
 
+// As may_look_up.
+bool may_insert(const call& made, const cuckoo_chain& chain) noexcept {
+  constexpr std::uint64_t most_of_moves = max_moves * (64 + max_slots);
+  if (chain.sub_filters() * 2 * max_slots + most_of_moves <= configured.work_limit) return true;
+  return may_work(made, slots_per_insert(chain), 1);
+}
+
 void take_effect(const call& made, const char* command, arguments_view items, std::uint64_t inserted, bool took_all,
                  const new_cuckoo* created) noexcept {
   counted.cuckoo.items.add(inserted);
@@ -67,6 +74,7 @@ int add(const call& made, copies rule) noexcept {
   open_cuckoo key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);
   if (is_at_limit(made, key.chain())) return made.refuse(too_many_sub_filters);
+  if (key.chain() != nullptr && !may_insert(made, *key.chain())) return ok;
   const new_cuckoo wanted;
   const bool is_new = key.chain() == nullptr;
   cuckoo_chain* const chain = is_new ? make_cuckoo(made, key, wanted) : key.chain();

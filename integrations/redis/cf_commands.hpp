@@ -42,6 +42,12 @@ int insert_cuckoo_items(const call& made, open_cuckoo& key, std::size_t first, c
 
 // Slots that looking up an item reads.
 std::uint64_t slots_per_item(const redis::cuckoo_chain& chain) noexcept;
+// Whether a command may look one up. If not, that was the answer.
+inline bool may_look_up(const call& made, const redis::cuckoo_chain& chain) noexcept {
+  // With a limit that is not very low, no filter takes so much for one item.
+  if (chain.sub_filters() * 2 * static_cast<std::uint64_t>(max_slots) <= configured.work_limit) return true;
+  return may_work(made, slots_per_item(chain), 1);
+}
 
 // What commands report to those who listen.
 inline constexpr const char* event_cuckoo_reserve = "cuckoo.reserve";

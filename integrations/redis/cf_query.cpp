@@ -13,6 +13,7 @@ int cf_exists(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
   const open_cuckoo key(made.context, made.key(), open_read);
   const cuckoo_chain* const chain = key.chain();
+  if (chain != nullptr && !may_look_up(made, *chain)) return ok;
   return server.reply_with_bool(made.context, chain != nullptr && chain->may_contain(made.text(2)) ? 1 : 0);
 }
 
@@ -27,6 +28,7 @@ int cf_mexists(const call& made) noexcept {
 int cf_count(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
   const open_cuckoo key(made.context, made.key(), open_read);
+  if (key.chain() != nullptr && !may_look_up(made, *key.chain())) return ok;
   const std::uint64_t count = key.chain() == nullptr ? 0 : key.chain()->count(made.text(2));
   return server.reply_with_number(made.context, static_cast<long long>(count));
 }

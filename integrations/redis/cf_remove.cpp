@@ -10,6 +10,7 @@ int cf_del(const call& made) noexcept {
   const open_cuckoo key(made.context, made.key(), open_read | open_write);
   if (key.chain() == nullptr) return made.refuse("Not found");
   cuckoo_chain& chain = *key.chain();
+  if (!may_look_up(made, chain)) return ok;
   const std::uint64_t before = chain.keys();
   const bool was_there = chain.erase(made.text(2));
   counted.cuckoo.items.remove(before - chain.keys());

@@ -185,7 +185,12 @@ def ACommandHasAWorkLimit(server):
         ("EXISTS new", 0),
         (["CF.MEXISTS", "k", *range(10)], [1] * 10),
     ])
-    same(int(client.info("bf")["bf_refused_work_limit"]) - before, 4)
+    client("CONFIG", "SET", "bf.bf-work-limit", "5")
+    answers_of(client, [("CF.ADD k 1", refused), ("CF.ADDNX k 1", refused), ("CF.EXISTS k 1", refused), ("CF.COUNT k 1", refused),
+                        ("CF.DEL k 1", refused)])
+    same(int(client.info("bf")["bf_refused_work_limit"]) - before, 9)
+    client("CONFIG", "SET", "bf.bf-work-limit", "0")
+    same(sum(client("CF.MEXISTS", "k", *range(300))), 300)
     client("CONFIG", "SET", "bf.bf-work-limit", "1000000000")
     same(client("CF.COMPACT", "k"), OK)
 

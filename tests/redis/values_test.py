@@ -394,7 +394,11 @@ def ACommandHasAWorkLimit(server):
     same(client("BF.INSERT", "new", "ITEMS", *range(1000)), refused)
     same(client("EXISTS", "new"), 0)
     same(client("BF.MEXISTS", "k", *range(10)), [1] * 10)
-    same(client.info("bf")["bf_refused_work_limit"], "3")
+    client("CONFIG", "SET", "bf.bf-work-limit", "5")
+    same([client("BF.EXISTS", "k", "a"), client("BF.ADD", "k", "a")], [refused, refused])
+    same(client.info("bf")["bf_refused_work_limit"], "5")
+    client("CONFIG", "SET", "bf.bf-work-limit", "0")
+    same(sum(client("BF.MEXISTS", "k", *range(1000))), 1000)
     client("CONFIG", "SET", "bf.bf-work-limit", "1000000000")
 
 
