@@ -33,6 +33,7 @@ inline constexpr int open_write = 1 << 1;
 // KeyType
 inline constexpr int key_is_missing = 0;
 // GetContextFlags
+inline constexpr int context_replica = 1 << 3;
 inline constexpr int context_replicated = 1 << 12;
 inline constexpr int context_loading = 1 << 13;
 inline constexpr int context_resp3 = 1 << 22;
@@ -102,6 +103,7 @@ inline constexpr std::uint64_t key_read_write = 1U << 1;
 inline constexpr std::uint64_t key_access = 1U << 4;  // the caller learns about the value
 inline constexpr std::uint64_t key_update = 1U << 5;
 inline constexpr std::uint64_t key_insert = 1U << 6;
+inline constexpr std::uint64_t key_delete = 1U << 7;
 inline constexpr int begin_at_index = 2;
 inline constexpr int find_range = 2;
 struct key_spec {
@@ -210,6 +212,7 @@ using config_apply = int (*)(server_context*, void* data, server_string** error)
   F(true, load_number, "LoadUnsigned", std::uint64_t, server_io*)                                                      \
   F(true, load_double, "LoadDouble", double, server_io*)                                                               \
   F(true, load_buffer, "LoadStringBuffer", char*, server_io*, std::size_t*)                                            \
+  F(true, get_context_from_io, "GetContextFromIO", server_context*, server_io*)                                        \
   F(true, is_io_error, "IsIOError", int, server_io*)                                                                   \
   F(true, emit_aof, "EmitAOF", void, server_io*, const char*, const char*, ...)                                        \
   F(true, digest_buffer, "DigestAddStringBuffer", void, server_digest*, const char*, std::size_t)                      \

@@ -3,95 +3,21 @@
 // A command is replicated by its effect. What changed nothing is not replicated. A filter that was made is replicated with
 // its settings, because a replica has defaults of its own. An item that was not taken is left out: what filled this
 // server's memory need not fill the replica's, and both have to hold the same.
-#include <array>
 #include <cstdio>
 
 #include "integrations/redis/bf_commands.hpp"
-#include "integrations/redis/counters.hpp"
+#include "integrations/redis/items.hpp"
 
 namespace bloomery::redis_module {
 
-using redis::batch_inserted;
 using redis::bloom_chain;
 using redis::insert_outcome;
 
 namespace {
 
-constexpr std::size_t wave = 64;  // the engine's own
-
 const char* text_of(insert_outcome stop, refusal why) noexcept {
   if (stop == insert_outcome::full) return filter_is_full;
   return why == refusal::object_limit ? beyond_memory_limit : cannot_insert;
-}
-
-// A word for each wave of items: bit i answers item i of it.
-struct item_answers {
-  static constexpr std::size_t words_at_hand = 32;
-  std::array<std::uint64_t, 2 * words_at_hand> at_hand;
-  std::span<std::uint64_t> fresh;   // it was new
-  std::span<std::uint64_t> failed;  // it is not in the filter: there was no space, and none could be made
-  std::size_t answered = 0;         // a full filter answers no item behind the first that it refused
-  std::size_t taken = 0;
-  std::uint64_t inserted = 0;
-  insert_outcome stop = insert_outcome::inserted;  // of the last that was refused
-
-  item_answers(server_context* context, std::size_t items) noexcept {
-    const std::size_t words = (items + wave - 1) / wave;
-    auto* const memory =
-        words <= words_at_hand
-            ? at_hand.data()
-            : static_cast<std::uint64_t*>(server.pool_alloc(context, 2 * words * sizeof(std::uint64_t)));
-    fresh = {memory, words};
-    failed = {memory + words, words};
-  }
-  [[nodiscard]] bool is_fresh(std::size_t item) const noexcept { return (fresh[item / wave] >> item % wave & 1U) != 0; }
-  [[nodiscard]] bool has_failed(std::size_t item) const noexcept {
-    return (failed[item / wave] >> item % wave & 1U) != 0;
-  }
-};
-
-// One wave. False: the filter is full.
-bool insert_wave(bloom_chain& chain, std::span<const std::string_view> items, std::uint64_t& fresh,
-                 std::uint64_t& failed, item_answers& all) noexcept {
-  fresh = failed = 0;
-  for (std::size_t at = 0; at < items.size();) {
-    std::uint64_t here = 0;
-    const batch_inserted some = chain.insert_batch(items.subspan(at), {&here, 1});
-    fresh |= here << at;
-    at += some.taken;
-    all.taken += some.taken;
-    all.inserted += some.inserted;
-    all.answered += some.taken;
-    if (at == items.size()) break;
-    all.stop = some.stop;
-    failed |= std::uint64_t{1} << at;
-    ++all.answered;
-    ++at;
-    if (some.stop == insert_outcome::full) return false;
-  }
-  return true;
-}
-
-void insert_all(bloom_chain& chain, std::span<server_string* const> items, item_answers& all) noexcept {
-  std::array<std::string_view, wave> some;
-  for (std::size_t first = 0; first < items.size(); first += wave) {
-    const std::size_t size = std::min(wave, items.size() - first);
-    for (std::size_t i = 0; i < size; ++i) some[i] = view(items[first + i]);
-    const std::size_t word = first / wave;
-    if (!insert_wave(chain, std::span(some).first(size), all.fresh[word], all.failed[word], all)) return;
-  }
-}
-
-// The items that are in the filter now, which are all but a few.
-std::span<server_string* const> taken_of(const call& made, std::span<server_string* const> items,
-                                         const item_answers& all) noexcept {
-  if (all.taken == items.size()) return items;
-  auto* const kept = static_cast<server_string**>(server.pool_alloc(made.context, (all.taken + 1) * sizeof(void*)));
-  std::size_t count = 0;
-  for (std::size_t i = 0; i < all.answered; ++i) {
-    if (!all.has_failed(i)) kept[count++] = items[i];
-  }
-  return {kept, count};
 }
 
 void replicate_created(const call& made, std::span<server_string* const> items, const new_filter& filter) noexcept {
@@ -110,20 +36,16 @@ void replicate_created(const call& made, std::span<server_string* const> items, 
 
 void take_effect(const call& made, std::span<server_string* const> items, std::uint64_t inserted, bool took_all,
                  const new_filter* created) noexcept {
-  counted.items.add(inserted);
+  counted.bloom.items.add(inserted);
   if (created != nullptr) {
     replicate_created(made, items, *created);
-    report(made, event_reserve);
+    made.report(event_reserve);
   } else if (inserted != 0 && took_all) {
     server.replicate_verbatim(made.context);
   } else if (inserted != 0) {
     server.replicate(made.context, "BF.MADD", "sv", made.key(), items.data(), items.size());
   }
-  if (inserted != 0) report(made, event_add);
-}
-
-std::uint64_t bytes_if_limited(const bloom_chain& chain) noexcept {
-  return configured.memory_limit_bytes == 0 ? 0 : chain.allocated_bytes();
+  if (inserted != 0) made.report(event_add);
 }
 
 }  // namespace
@@ -139,7 +61,9 @@ int insert_items(const call& made, open_bloom& key, std::size_t first, const new
   refusal why = refusal::none;
   {
     memory_scope scope(made.context, bytes_if_limited(chain));
-    insert_all(chain, items, all);
+    insert_all(items, when_full::end, all, [&](std::span<const std::string_view> some, std::span<std::uint64_t> fresh) {
+      return chain.insert_batch(some, fresh);
+    });
     why = scope.why();
   }
   server.reply_with_array(made.context, static_cast<long>(all.answered));

@@ -6,6 +6,7 @@
 #include "integrations/redis/bloom_type.hpp"
 #include "integrations/redis/call.hpp"
 #include "integrations/redis/config.hpp"
+#include "integrations/redis/items.hpp"
 #include "integrations/redis/memory.hpp"
 
 namespace bloomery::redis_module {
@@ -38,8 +39,7 @@ int insert_items(const call& made, open_bloom& key, std::size_t first, const new
 // Bits that an item may need to be looked at.
 std::uint64_t bits_per_item(const redis::bloom_chain& chain) noexcept;
 std::uint64_t bits_per_item(const new_filter& wanted) noexcept;
-// Whether a command for so many items may look at so many bits for each of them. If not, that was the answer.
-bool may_work(const call& made, std::uint64_t bits_per_item, std::size_t items) noexcept;
+// The same for one item.
 inline bool may_work(const call& made, const redis::bloom_chain& chain) noexcept {
   // With a limit that is not very low, no filter takes so much for one item.
   if (chain.sub_filters() * redis::max_bloom_hashes <= configured.work_limit) return true;
@@ -50,8 +50,5 @@ inline bool may_work(const call& made, const redis::bloom_chain& chain) noexcept
 inline constexpr const char* event_reserve = "bloom.reserve";
 inline constexpr const char* event_add = "bloom.add";
 inline constexpr const char* event_load = "bloom.load";
-inline void report(const call& made, const char* event) noexcept {
-  server.notify(made.context, notify_generic, event, made.key());
-}
 
 }  // namespace bloomery::redis_module

@@ -3,6 +3,7 @@
 #include <cstdio>
 
 #include "integrations/redis/bf_commands.hpp"
+#include "integrations/redis/insert_command.hpp"
 
 namespace bloomery::redis_module {
 
@@ -16,26 +17,10 @@ bloom_chain* make_filter(const call& made, open_bloom& key, const new_filter& wa
                                   .growth = static_cast<std::uint32_t>(wanted.expansion),
                                   .options = options},
                                  {}, &server_memory());
-  if (!chain) {
-    const bool is_limit = scope.why() == refusal::object_limit;
-    made.refuse(is_limit                                    ? beyond_memory_limit
-                : chain.error().code == errc::out_of_memory ? cannot_create_for_memory
-                                                            : cannot_create);
-    return nullptr;
-  }
-  key.set(std::move(*chain));
-  return key.chain();
+  return key.set(made, std::move(chain), scope, cannot_create);
 }
 
 namespace {
-
-// The place of an option's name; 0: it is not there.
-std::size_t find_word(const call& made, std::size_t first, std::string_view word) noexcept {
-  for (std::size_t i = first; i < made.size(); ++i) {
-    if (same_word(made.text(i), word)) return i;
-  }
-  return 0;
-}
 
 bool is_rate(double value) noexcept { return value > 0 && value < 1; }
 bool is_capacity(long long value) noexcept { return value >= 1 && value <= static_cast<long long>(max_capacity); }
@@ -56,8 +41,8 @@ const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
   if (!is_capacity(number)) return "ERR capacity must be in the range [1, 1073741824]";
   wanted.capacity = static_cast<std::uint64_t>(number);
 
-  const bool is_fixed = find_word(made, 4, "NONSCALING") != 0;
-  if (const std::size_t place = find_word(made, 4, "EXPANSION"); place != 0) {
+  const bool is_fixed = made.find_word(4, "NONSCALING") != 0;
+  if (const std::size_t place = made.find_word(4, "EXPANSION"); place != 0) {
     if (place + 1 == made.size()) return "ERR no expansion";
     if (!made.number(place + 1, number)) return "ERR bad expansion";
     if (is_fixed && number > 0) return "Nonscaling filters cannot expand";
@@ -72,53 +57,31 @@ const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
   return nullptr;
 }
 
-// The words of BF.INSERT before its items.
-struct insert_request {
-  new_filter filter{};
-  bool may_create = true;
-  std::size_t first_item = 0;
-};
+using bloom_request = insert_request<new_filter>;
 
-enum class parsed : std::uint8_t { well, wrong_arity, answered };
-
-// Options are known by their first letters, as in RedisBloom: clients that shorten them rely on it.
-parsed parse_insert(const call& made, insert_request& request) noexcept {
-  const auto refuse = [&](const char* why) {
-    made.refuse(why);
-    return parsed::answered;
+const char* parse_bloom_insert(const call& made, bloom_request& request) noexcept {
+  new_filter& filter = request.filter;
+  const auto set_flag = [&](std::string_view word) {
+    const bool is_nocreate = word.size() > 2 && lower(word[2]) == 'c';
+    (is_nocreate ? request.may_create : filter.scales) = false;
   };
-  for (std::size_t i = 2; i < made.size(); ++i) {
-    const std::string_view word = made.text(i);
-    const char first = word.empty() ? '\0' : lower(word[0]);
-    if (first == 'i') {
-      request.first_item = i + 1;
-      return i + 1 < made.size() ? parsed::well : parsed::wrong_arity;
-    }
-    if (first == 'n') {
-      if (word.size() > 2 && lower(word[2]) == 'c') {
-        request.may_create = false;
-      } else {
-        request.filter.scales = false;
-      }
-      continue;
-    }
-    if (first != 'e' && first != 'c') return refuse("Unknown argument received");
-    if (++i == made.size()) return parsed::wrong_arity;
+  const auto set_value = [&](std::string_view word, std::size_t place) -> const char* {
+    double rate = 0;
     long long number = 0;
-    if (first == 'c') {
-      if (!made.number(i, number) || !is_capacity(number)) return refuse("Bad capacity");
-      request.filter.capacity = static_cast<std::uint64_t>(number);
+    if (lower(word[0]) == 'c') {
+      if (!made.number(place, number) || !is_capacity(number)) return "Bad capacity";
+      filter.capacity = static_cast<std::uint64_t>(number);
     } else if (word.size() > 1 && lower(word[1]) == 'r') {
-      double rate = 0;
-      if (!made.floating(i, rate) || !is_rate(rate)) return refuse("Bad error rate");
-      request.filter.error_rate = std::min(rate, max_error_rate);
+      if (!made.floating(place, rate) || !is_rate(rate)) return "Bad error rate";
+      filter.error_rate = std::min(rate, max_error_rate);
     } else {
-      if (!made.number(i, number) || !is_expansion(number)) return refuse("Bad expansion");
-      request.filter.expansion = static_cast<std::uint64_t>(number);
-      request.filter.scales &= number != 0;
+      if (!made.number(place, number) || !is_expansion(number)) return "Bad expansion";
+      filter.expansion = static_cast<std::uint64_t>(number);
+      filter.scales &= number != 0;
     }
-  }
-  return parsed::wrong_arity;
+    return nullptr;
+  };
+  return parse_insert(made, request, "ce", set_flag, set_value);
 }
 
 // A replica makes the same filter, whatever its own settings are.
@@ -145,25 +108,16 @@ int bf_reserve(const call& made) noexcept {
   if (key.chain() != nullptr) return made.refuse(item_exists);
   if (make_filter(made, key, wanted) == nullptr) return ok;
   replicate_reserve(made, wanted);
-  report(made, event_reserve);
+  made.report(event_reserve);
   return made.answer_ok();
 }
 
 int bf_insert(const call& made) noexcept {
-  if (made.size() < 4) return made.wrong_arity();
-  insert_request request;
-  switch (parse_insert(made, request)) {
-    case parsed::well:
-      break;
-    case parsed::wrong_arity:
-      return made.wrong_arity();
-    case parsed::answered:
-      return ok;
-  }
-  open_bloom key(made.context, made.key(), open_read | open_write);
-  if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() == nullptr && !request.may_create) return made.refuse(not_found);
-  return insert_items(made, key, request.first_item, request.filter);
+  return run_insert<bloom_traits, bloom_request>(
+      made, [&](bloom_request& request) { return parse_bloom_insert(made, request); },
+      [&](open_bloom& key, const bloom_request& request) {
+        return insert_items(made, key, request.first_item, request.filter);
+      });
 }
 
 }  // namespace bloomery::redis_module

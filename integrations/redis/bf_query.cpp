@@ -1,9 +1,6 @@
 // BF.EXISTS and BF.MEXISTS.
-#include <algorithm>
-#include <array>
-
 #include "integrations/redis/bf_commands.hpp"
-#include "integrations/redis/counters.hpp"
+#include "integrations/redis/items.hpp"
 
 namespace bloomery::redis_module {
 
@@ -19,15 +16,6 @@ std::uint64_t bits_per_item(const new_filter& wanted) noexcept {
   return static_cast<std::uint64_t>(redis::bloom_record::hashes_for(redis::bloom_record::bits_per_key_for(rate)));
 }
 
-bool may_work(const call& made, std::uint64_t bits_per_item, std::size_t items) noexcept {
-  const std::uint64_t limit = configured.work_limit;
-  if (limit == 0 || items <= limit / std::max<std::uint64_t>(bits_per_item, 1)) return true;
-  if (is_replayed(made.context)) return true;
-  ++counted.refused_for_work;
-  made.refuse(beyond_work_limit);
-  return false;
-}
-
 // A key that is missing, or of another type, holds nothing: no error, as in RedisBloom.
 int bf_exists(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
@@ -39,23 +27,11 @@ int bf_exists(const call& made) noexcept {
 
 int bf_mexists(const call& made) noexcept {
   if (made.size() < 3) return made.wrong_arity();
-  constexpr std::size_t wave = 64;  // the engine's own
   const open_bloom key(made.context, made.key(), open_read);
   const bloom_chain* const chain = key.chain();
   const auto items = made.arguments.subspan(2);
   if (chain != nullptr && !may_work(made, bits_per_item(*chain), items.size())) return ok;
-  server.reply_with_array(made.context, static_cast<long>(items.size()));
-  std::array<std::string_view, wave> some;
-  for (std::size_t first = 0; first < items.size(); first += wave) {
-    const std::size_t size = std::min(wave, items.size() - first);
-    std::uint64_t found = 0;
-    if (chain != nullptr) {
-      for (std::size_t i = 0; i < size; ++i) some[i] = view(items[first + i]);
-      chain->may_contain_batch(std::span(some).first(size), {&found, 1});
-    }
-    for (std::size_t i = 0; i < size; ++i) server.reply_with_bool(made.context, static_cast<int>(found >> i & 1U));
-  }
-  return ok;
+  return answer_may_contain(made, chain, items);
 }
 
 }  // namespace bloomery::redis_module

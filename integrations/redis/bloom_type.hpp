@@ -4,30 +4,22 @@
 
 #include <bloomery/compat/redis/bloom_chain.hpp>
 
-#include "integrations/redis/api.hpp"
+#include "integrations/redis/filter_type.hpp"
 
 namespace bloomery::redis_module {
 
-bool register_bloom_type(server_context* context) noexcept;
+struct bloom_traits {
+  using chain_type = redis::bloom_chain;
+  static constexpr const char* name = "MBbloom--";
+  static constexpr const char* title = "Bloom filter";
+  static constexpr const char* load_command = "BF.LOADCHUNK";
 
-// A key that is open, and what it holds.
-class open_bloom {
- public:
-  open_bloom(server_context* context, server_string* name, int mode) noexcept;
-  ~open_bloom();
-  open_bloom(const open_bloom&) = delete;
-  open_bloom& operator=(const open_bloom&) = delete;
-
-  // nullptr: there is no key, or one of another type.
-  [[nodiscard]] redis::bloom_chain* chain() const noexcept { return chain_; }
-  [[nodiscard]] bool has_other_type() const noexcept { return has_other_type_; }
-  // There was no key.
-  void set(redis::owned<redis::bloom_chain> chain) noexcept;
-
- private:
-  server_key* key_;
-  redis::bloom_chain* chain_ = nullptr;
-  bool has_other_type_ = false;
+  static filter_counts& counts() noexcept { return counted.bloom; }
+  static std::uint64_t header_bytes(const chain_type& chain) noexcept { return chain.header_bytes(); }
+  static void save(server_io* to, const chain_type& chain) noexcept;
+  static result<redis::owned<chain_type>> load(server_io* from, int encoding) noexcept;
+  static void add_digest(server_digest* to, const chain_type& chain) noexcept;
 };
+using open_bloom = open_filter<bloom_traits>;
 
 }  // namespace bloomery::redis_module

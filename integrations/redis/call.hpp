@@ -22,10 +22,21 @@ struct call {
     return server.string_to_double(arguments[index], &to) == ok;
   }
 
+  // The place of an option's name, from `first` on; 0: it is not there.
+  [[nodiscard]] std::size_t find_word(std::size_t first, std::string_view word) const noexcept {
+    for (std::size_t i = first; i < size(); ++i) {
+      if (same_word(text(i), word)) return i;
+    }
+    return 0;
+  }
+
   // What the server wants to have returned.
   int refuse(const char* why) const noexcept { return server.reply_with_error(context, why); }
   [[nodiscard]] int wrong_arity() const noexcept { return server.wrong_arity(context); }
   [[nodiscard]] int answer_ok() const noexcept { return server.reply_with_simple_string(context, "OK"); }
+
+  // To those who listen to events of keys.
+  void report(const char* event) const noexcept { server.notify(context, notify_generic, event, key()); }
 };
 
 // The texts are RedisBloom's, some of which have no "ERR ".

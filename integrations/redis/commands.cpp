@@ -1,6 +1,7 @@
 #include "integrations/redis/commands.hpp"
 
 #include "integrations/redis/bf_commands.hpp"
+#include "integrations/redis/cf_commands.hpp"
 #include "integrations/redis/counters.hpp"
 
 namespace bloomery::redis_module {
@@ -58,6 +59,21 @@ constexpr command_argument of_scandump[] = {key_argument, {.name = "iterator", .
 constexpr command_argument of_loadchunk[] = {
     key_argument, {.name = "iterator", .type = argument_type::integer}, {.name = "data"}, {}};
 
+constexpr command_argument of_cuckoo_reserve[] = {
+    key_argument,
+    {.name = "capacity", .type = argument_type::integer},
+    {.name = "bucketsize", .type = argument_type::integer, .token = "BUCKETSIZE", .flags = argument_optional},
+    {.name = "maxiterations", .type = argument_type::integer, .token = "MAXITERATIONS", .flags = argument_optional},
+    expansion_argument,
+    {}};
+constexpr command_argument of_cuckoo_insert[] = {
+    key_argument,
+    {.name = "capacity", .type = argument_type::integer, .token = "CAPACITY", .flags = argument_optional},
+    {.name = "nocreate", .type = argument_type::pure_token, .token = "NOCREATE", .flags = argument_optional},
+    {.name = "items", .type = argument_type::pure_token, .token = "ITEMS"},
+    items_argument,
+    {}};
+
 // ---- commands ----
 
 constexpr const char* writes = "write deny-oom";
@@ -67,6 +83,11 @@ constexpr const char* per_items = "O(k * n), where k is the number of hash funct
 constexpr const char* per_bit = "O(n), where n is the capacity";
 constexpr const char* adds_items =
     "Adds one or more items to a Bloom Filter. A filter will be created if it does not exist";
+
+constexpr const char* per_sub_filter = "O(k), where k is the number of sub-filters";
+constexpr const char* per_cuckoo_insert = "O(k + i), where k is the number of sub-filters and i is maxIterations";
+constexpr const char* per_cuckoo_inserts =
+    "O(n * (k + i)), where n is the number of items, k is the number of sub-filters and i is maxIterations";
 
 constexpr command list[] = {
     {"bf.reserve", run<bf_reserve>, writes, "write fast bloom", -4, key_read_write | key_insert, "1.0.0",
@@ -91,6 +112,40 @@ constexpr command list[] = {
     {"bf.scandump", run<bf_scandump>, reads, "read bloom", 3, key_read_only | key_access, "1.0.0",
      "Begins an incremental save of the bloom filter", per_bit, "dont_cache", of_scandump},
     {"bf.loadchunk", run<bf_loadchunk>, writes, "write bloom", 4, key_read_write | key_update, "1.0.0",
+     "Restores a filter previously saved using SCANDUMP", per_bit, nullptr, of_loadchunk},
+
+    {"cf.reserve", run<cf_reserve>, writes, "write fast cuckoo", -3, key_read_write | key_insert, "1.0.0",
+     "Creates a new Cuckoo Filter", "O(1)", nullptr, of_cuckoo_reserve},
+    {"cf.add", run<cf_add>, writes, "write cuckoo", 3, key_read_write | key_insert, "1.0.0",
+     "Adds an item to a Cuckoo Filter", per_cuckoo_insert, nullptr, of_key_item},
+    {"cf.addnx", run<cf_addnx>, writes, "write cuckoo", 3, key_read_write | key_access | key_insert, "1.0.0",
+     "Adds an item to a Cuckoo Filter if the item did not exist previously.", per_cuckoo_insert, nullptr, of_key_item},
+    {"cf.insert", run<cf_insert>, writes, "write cuckoo", -4, key_read_write | key_insert, "1.0.0",
+     "Adds one or more items to a Cuckoo Filter. A filter will be created if it does not exist", per_cuckoo_inserts,
+     nullptr, of_cuckoo_insert},
+    {"cf.insertnx", run<cf_insertnx>, writes, "write cuckoo", -4, key_read_write | key_access | key_insert, "1.0.0",
+     "Adds one or more items to a Cuckoo Filter if the items did not exist previously. A filter will be created if it "
+     "does not exist",
+     per_cuckoo_inserts, nullptr, of_cuckoo_insert},
+    {"cf.exists", run<cf_exists>, reads, "read cuckoo", 3, key_read_only | key_access, "1.0.0",
+     "Checks whether one or more items exist in a Cuckoo Filter", per_sub_filter, nullptr, of_key_item},
+    {"cf.mexists", run<cf_mexists>, reads, "read cuckoo", -3, key_read_only | key_access, "1.0.0",
+     "Checks whether one or more items exist in a Cuckoo Filter",
+     "O(k * n), where k is the number of sub-filters and n is the number of items", nullptr, of_key_items},
+    {"cf.count", run<cf_count>, reads, "read cuckoo", 3, key_read_only | key_access, "1.0.0",
+     "Return the number of times an item might be in a Cuckoo Filter", per_sub_filter, nullptr, of_key_item},
+    {"cf.del", run<cf_del>, "write fast", "write cuckoo", 3, key_read_write | key_access | key_delete, "1.0.0",
+     "Deletes an item from a Cuckoo Filter", per_sub_filter, nullptr, of_key_item},
+    {"cf.compact", run<cf_compact>, "write", "write cuckoo", 2, key_read_write | key_update, "1.0.0",
+     "Moves the items of newer sub-filters of a Cuckoo Filter into free slots of older ones",
+     "O(n * k), where n is the number of items and k is the number of sub-filters", nullptr, of_key},
+    {"cf.info", run<cf_info>, reads, "read fast cuckoo", 2, key_read_only | key_access, "1.0.0",
+     "Returns information about a Cuckoo Filter", "O(1)", "dont_cache", of_key},
+    {"cf.debug", run<cf_debug>, reads, "read cuckoo", 2, key_read_only | key_access, "1.0.0",
+     "Returns internal debug information about a Cuckoo Filter", "O(1)", "dont_cache", of_key},
+    {"cf.scandump", run<cf_scandump>, reads, "read cuckoo", 3, key_read_only | key_access, "1.0.0",
+     "Begins an incremental save of the cuckoo filter", per_bit, "dont_cache", of_scandump},
+    {"cf.loadchunk", run<cf_loadchunk>, writes, "write cuckoo", 4, key_read_write | key_update, "1.0.0",
      "Restores a filter previously saved using SCANDUMP", per_bit, nullptr, of_loadchunk},
 };
 
@@ -122,7 +177,8 @@ std::span<const command> commands() noexcept { return list; }
 
 bool register_commands(server_context* context) noexcept {
   const bool has_category = server.add_acl_category != nullptr && server.set_command_acl_categories != nullptr &&
-                            server.add_acl_category(context, "bloom") == ok;
+                            server.add_acl_category(context, "bloom") == ok &&
+                            server.add_acl_category(context, "cuckoo") == ok;
   for (const command& one : commands()) {
     if (!register_command(context, one, has_category)) return false;
   }

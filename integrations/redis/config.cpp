@@ -25,13 +25,44 @@ struct text_setting {
   char fallback[32];
   server_string* shown = nullptr;
 };
+// Two settings limit each other: a cuckoo filter has two buckets at least.
+void limit_capacity_by_slots() noexcept;
+void limit_slots_by_capacity() noexcept;
+constexpr std::size_t cuckoo_slots_place = 3;
+constexpr std::size_t cuckoo_capacity_place = 4;
+
 text_setting text_settings[] = {
     {"bf-error-rate", "ERROR_RATE", 0, 1, true, [](double value) { configured.error_rate = value; }, "0.01"},
     {"bf-initial-size", "INITIAL_SIZE", 1, static_cast<double>(max_capacity), false,
      [](double value) { configured.capacity = static_cast<std::uint64_t>(value); }, "100"},
     {"bf-expansion-factor", nullptr, 0, static_cast<double>(max_expansion), false,
      [](double value) { configured.expansion = static_cast<std::uint64_t>(value); }, "2"},
+    {"cf-bucket-size", nullptr, 1, static_cast<double>(max_slots), false,
+     [](double value) {
+       configured.cuckoo_slots = static_cast<std::uint64_t>(value);
+       limit_capacity_by_slots();
+     },
+     "2"},
+    {"cf-initial-size", nullptr, 4, static_cast<double>(max_capacity), false,
+     [](double value) {
+       configured.cuckoo_capacity = static_cast<std::uint64_t>(value);
+       limit_slots_by_capacity();
+     },
+     "1024"},
+    {"cf-max-iterations", nullptr, 1, static_cast<double>(max_moves), false,
+     [](double value) { configured.cuckoo_moves = static_cast<std::uint64_t>(value); }, "20"},
+    {"cf-expansion-factor", nullptr, 0, static_cast<double>(max_expansion), false,
+     [](double value) { configured.cuckoo_expansion = static_cast<std::uint64_t>(value); }, "1"},
+    {"cf-max-expansions", "CF_MAX_EXPANSIONS", 1, 65536, false,
+     [](double value) { configured.cuckoo_sub_filters = static_cast<std::uint64_t>(value); }, "32"},
 };
+void limit_capacity_by_slots() noexcept {
+  text_settings[cuckoo_capacity_place].lowest = static_cast<double>(2 * configured.cuckoo_slots);
+}
+void limit_slots_by_capacity() noexcept {
+  const std::uint64_t most = configured.cuckoo_capacity / 2;
+  text_settings[cuckoo_slots_place].highest = std::min(static_cast<double>(max_slots), static_cast<double>(most));
+}
 
 struct number_setting {
   const char* name;

@@ -25,9 +25,14 @@ class live_count {
   std::atomic<std::uint64_t> removed_{0};
 };
 
-struct module_counters {
+// Of one data type.
+struct filter_counts {
   live_count objects;
   live_count items;
+};
+struct module_counters {
+  filter_counts bloom;
+  filter_counts cuckoo;
   std::uint64_t commands = 0;
   std::uint64_t refused_for_work = 0;
 };

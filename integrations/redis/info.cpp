@@ -13,8 +13,10 @@ namespace {
 void print_info(info_context* to, int) noexcept {
   if (server.info_section(to, "bloomery") != ok) return;
   server.info_text(to, "version", version.data());
-  server.info_number(to, "objects", counted.objects.now());
-  server.info_number(to, "items", counted.items.now());
+  server.info_number(to, "objects", counted.bloom.objects.now() + counted.cuckoo.objects.now());
+  server.info_number(to, "items", counted.bloom.items.now() + counted.cuckoo.items.now());
+  server.info_number(to, "cuckoo_objects", counted.cuckoo.objects.now());
+  server.info_number(to, "cuckoo_items", counted.cuckoo.items.now());
   server.info_number(to, "memory_bytes", memory_use.bytes.load(std::memory_order_relaxed));
   server.info_number(to, "commands", counted.commands);
   server.info_number(to, "refused_memory", memory_use.refused.load(std::memory_order_relaxed));

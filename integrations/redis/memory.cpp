@@ -44,7 +44,8 @@ void* allocate(void*, std::size_t size_bytes, std::size_t) noexcept {
   void* memory = nullptr;
   if (server.try_calloc != nullptr) {
     memory = server.try_calloc(1, size_bytes);
-  } else if (size_bytes < large_block_bytes || system_has(size_bytes)) {
+  } else if (size_bytes < large_block_bytes ||
+             system_has(size_bytes + (current == nullptr ? 0 : current->granted_bytes()))) {
     memory = server.calloc(1, size_bytes);
   }
   if (memory == nullptr) {

@@ -49,7 +49,12 @@ class memory_scope {
   // Whether the block may be requested from the server.
   bool admit(std::uint64_t size_bytes) noexcept;
   void refused_by_system(std::uint64_t size_bytes) noexcept;
-  void granted(std::uint64_t size_bytes) noexcept { object_bytes_ += size_bytes; }
+  void granted(std::uint64_t size_bytes) noexcept {
+    object_bytes_ += size_bytes;
+    granted_bytes_ += size_bytes;
+  }
+  // While it lives. Memory that was not written yet is not the system's loss yet.
+  [[nodiscard]] std::uint64_t granted_bytes() const noexcept { return granted_bytes_; }
 
  private:
   bool refuse(refusal why, std::uint64_t size_bytes) noexcept;
@@ -57,6 +62,7 @@ class memory_scope {
   server_context* context_;
   memory_scope* outer_;
   std::uint64_t object_bytes_;
+  std::uint64_t granted_bytes_ = 0;
   // A command that tries again does not search again: so many bytes were refused already.
   std::uint64_t refused_from_ = UINT64_MAX;
   refusal why_ = refusal::none;

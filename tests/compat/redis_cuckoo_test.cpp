@@ -91,6 +91,9 @@ TEST(RedisCuckooChain, SinglesAnswerAsThePlainModelDoes) {
   run_against_model({.capacity = 8, .slots = 1, .moves = 3, .growth = 4}, 3);
   run_against_model({.capacity = 300, .slots = 3, .growth = 0}, 4);
   run_against_model({.capacity = 2, .slots = 2}, 5);
+  // Many moves for the size: they are left out when no slot is free.
+  run_against_model({.capacity = 64, .moves = 500, .growth = 0}, 6);
+  run_against_model({.capacity = 16, .slots = 1, .moves = 60}, 7);
 }
 
 TEST(RedisCuckooChain, BatchesAnswerAsThePlainModelDoes) {

@@ -214,6 +214,32 @@ TEST(RedisHostile, CompactingThousandsOfSubFiltersReadsABoundedNumberOfSlots) {
   EXPECT_LE((*chain)->compact_steps(), 65535U * 8 + 1000U * 125 * 16);
 }
 
+// Every removal would empty the newest sub-filter. Its keys are offered to all of the older ones, which are full.
+TEST(RedisHostile, ARemovalReadsABoundedNumberOfSlots) {
+  const cuckoo_head head{.buckets = 256, .removed = std::uint64_t{1} << 60U, .sub_filters = 32, .slots = 255};
+  auto chain = cuckoo_chain::from_header(bytes_in(cuckoo_text(head)));
+  ASSERT_TRUE(chain);
+  const auto own = (*chain)->table(0).key(cuckoo_chain::digest_of("a"));
+  const std::string full(256 * 255, static_cast<char>(own.fingerprint));
+  for (std::int64_t end = 256 * 255; end <= 32 * 256 * 255; end += 256 * 255) {
+    ASSERT_EQ((*chain)->load_chunk(end + 1, bytes_in(full)), chunk_outcome::loaded);
+  }
+  ASSERT_GT((*chain)->keys() / 32 * 510 * 31, cuckoo_chain::max_erase_steps);
+  ASSERT_TRUE((*chain)->erase("a"));
+  EXPECT_EQ((*chain)->removed(), 0U);
+  EXPECT_GT((*chain)->compact_steps(), cuckoo_chain::max_erase_steps / 2);
+  EXPECT_LE((*chain)->compact_steps(), cuckoo_chain::max_erase_steps + 510);
+}
+TEST(RedisHostile, ARemovalDoesNotReadALargeSubFilter) {
+  const cuckoo_head head{.buckets = 1U << 18U, .removed = std::uint64_t{1} << 60U, .sub_filters = 2, .slots = 255};
+  auto chain = cuckoo_chain::from_header(bytes_in(cuckoo_text(head)));
+  ASSERT_TRUE(chain);
+  ASSERT_EQ((*chain)->insert("a"), insert_outcome::inserted);
+  ASSERT_TRUE((*chain)->erase("a"));
+  EXPECT_EQ((*chain)->compact_steps(), 0U);
+  EXPECT_EQ((*chain)->sub_filters(), 2U);
+}
+
 TEST(RedisHostile, ACuckooFilterGrowsByBoundedSteps) {
   auto chain = cuckoo_chain::make({.capacity = 64, .growth = 32768});
   ASSERT_TRUE(chain);

@@ -39,6 +39,34 @@ def PythonClientsBfWorks(server):
             same(str(why), "item exists")
 
 
+def PythonClientsCfWorks(server):
+    with redis.Redis(port=server.port) as client:
+        client.flushall()
+        cf = client.cf()
+        same(cf.create("k", 1000, expansion=4, bucket_size=4, max_iterations=10), True)
+        same([cf.add("k", "a"), cf.addnx("k", "a"), cf.addnx("k", "b")], [1, 0, 1])
+        same(cf.insert("m", ["x", "y", "x"], capacity=50), [1, 1, 1])
+        same(cf.insertnx("m", ["x", "z"], nocreate=True), [0, 1])
+        same([cf.exists("k", "a"), cf.mexists("k", "a", "z"), cf.count("m", "x"), cf.delete("m", "x"), cf.count("m", "x")], [1, [1, 0], 2, 1, 1])
+        info = cf.info("k")
+        same([info.size, info.bucketNum, info.filterNum, info.insertedNum, info.deletedNum, info.bucketSize, info.expansionRate, info.maxIteration],
+             [1080, 256, 1, 2, 0, 4, 4, 10])
+        chunks = []
+        iterator, data = cf.scandump("k", 0)
+        while iterator:
+            chunks.append((iterator, data))
+            iterator, data = cf.scandump("k", iterator)
+        for iterator, data in chunks:
+            same(cf.loadchunk("copy", iterator, data), b"OK")
+        same(client.dump("copy"), client.dump("k"))
+        same(client.type("copy"), b"MBbloomCF")
+        try:
+            cf.create("k", 10)
+            raise AssertionError("created twice")
+        except redis.ResponseError as why:
+            same(str(why), "item exists")
+
+
 def RedisCliPrintsAndRestores(server):
     def cli(*words, data=None, options=()):
         command = ["redis-cli", "-p", str(server.port), *options, *words]
@@ -50,6 +78,8 @@ def RedisCliPrintsAndRestores(server):
     dump = (GOLDEN / "bf_100_0.01.rdbdump.bin").read_bytes()
     same(cli("RESTORE", "r", "0", data=dump, options=["-x"]), b"OK\n")
     same(cli("DUMP", "r", options=["--raw"])[:-11], dump[:-10])  # without the version of RDB, the checksum and a newline
+    same(cli("CF.INSERTNX", "c", "ITEMS", "a", "b", "a"), b"1\n1\n0\n")
+    same(cli("CF.EXISTS", "c", "a", options=["-3"]), b"(true)\n")
     assert b"Adds an item to a Bloom Filter" in cli("COMMAND", "DOCS", "bf.add")
 
 

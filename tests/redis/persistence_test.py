@@ -5,7 +5,8 @@ import pathlib
 import sys
 import tempfile
 
-from support import Error, Server, Simple, free_port, run_tests, same, wait_until
+from golden import bloom_header, cuckoo_header
+from support import Error, Server, Simple, chunks_of, free_port, run_tests, same, wait_until
 
 MIB = 1 << 20
 
@@ -18,6 +19,12 @@ def fill(client, keys=1000):
     client("BF.MADD", "fixed", *range(keys // 2))
     client("BF.INSERT", "other", "CAPACITY", "50", "EXPANSION", "3", "ITEMS", *["x%d" % i for i in range(keys)])
     client("BF.ADD", "default", "a")
+    client("CF.RESERVE", "cuckoo", "64", "BUCKETSIZE", "4", "EXPANSION", "2")
+    client("CF.INSERT", "cuckoo", "ITEMS", *range(400))
+    for item in range(0, 50, 2):
+        client("CF.DEL", "cuckoo", item)
+    client("CF.ADD", "cuckoo default", "a")
+    client("CF.RESERVE", "cuckoo empty", "64")
     return digests(client)
 
 
@@ -45,8 +52,9 @@ def AnRdbFileHoldsEveryFilter():
             server.start()
             client = server.client()
             same(digests(client), before)
-            same(client.info("bf")["bf_objects"], "4")
+            same(client.info("bf")["bf_objects"], "7")
             same(client("BF.MADD", "small", *range(200)), [0] * 200)
+            same(sum(client("CF.MEXISTS", "cuckoo", *range(50, 400))), 350)
 
 
 def SavingAndLoadingTakeLittleMemoryOfTheirOwn():
@@ -142,7 +150,8 @@ def in_step(master, replica):
 
 
 def AReplicaHoldsTheSameWhateverItsSettingsAre():
-    settings = ("bf-error-rate", "0.2", "BF-INITIAL-SIZE", "7", "bf-expansion-factor", "5", "bf-memory-limit", "100")
+    settings = ("bf-error-rate", "0.2", "BF-INITIAL-SIZE", "7", "bf-expansion-factor", "5", "bf-memory-limit", "100",
+                "cf-bucket-size", "3", "cf-initial-size", "50", "cf-max-iterations", "2", "cf-expansion-factor", "4", "CF_MAX_EXPANSIONS", "1")
     fast = ("--repl-diskless-sync-delay", "0", "--repl-ping-replica-period", "1")
     with Server(*fast) as master, Server(*fast, module_arguments=settings) as replica:
         client = master.client()
@@ -160,15 +169,37 @@ def AReplicaHoldsTheSameWhateverItsSettingsAre():
         client("BF.MADD", "r", *range(100))
         client("EVAL", "redis.call('BF.ADD', KEYS[1], 'a')", 1, "by script")
         client("COPY", "m", "copied")
+        client("CF.ADD", "c added", "a")
+        client("CF.ADDNX", "c new", "a")
+        client("CF.INSERT", "c grown", "CAPACITY", "8", "ITEMS", *range(200))  # to the limit of sub-filters, and beyond
+        client("CF.INSERTNX", "c some", "CAPACITY", "8", "ITEMS", *[i % 9 for i in range(40)])
+        client("CF.RESERVE", "c made", "64", "EXPANSION", "3")
+        client("CF.INSERT", "c made", "ITEMS", *range(300))
+        for item in range(200):
+            client("CF.DEL", "c made", item)
+        client("CF.RESERVE", "c packed", "64")
+        client("CF.INSERT", "c packed", "ITEMS", *range(200))
+        client("CF.DEL", "c packed", 7)
+        client("CF.COMPACT", "c packed")
+        client("CF.RESERVE", "c moved", "64")
+        client("CF.INSERT", "c moved", "ITEMS", *range(500))
+        for iterator, data in chunks_of(client, "c moved", "CF"):
+            client("CF.LOADCHUNK", "c loaded", iterator, data)
+        client("RESTORE", "c restored", 0, client("DUMP", "c moved"))
         in_step(master, replica)
         same(digests(other), digests(client))
-        same(other("BF.ADD", "m", "x"), Error("READONLY You can't write against a read only replica."))
+        for command in [("BF.ADD", "m", "x"), ("CF.ADD", "c added", "x"), ("CF.DEL", "c added", "a"), ("CF.COMPACT", "c moved")]:
+            same(other(*command), Error("READONLY You can't write against a read only replica."))
 
-        calls = lambda: {k: v.split(",")[0] for k, v in other.info("commandstats").items() if k.startswith("cmdstat_bf.")}
+        calls = lambda: {k: v.split(",")[0] for k, v in other.info("commandstats").items() if k.startswith(("cmdstat_bf.", "cmdstat_cf."))}
         before, stream = calls(), client.info("replication")["master_repl_offset"]
         client("BF.ADD", "m", 1)  # nothing new
         client("BF.MADD", "m", 1, 2, 3)
         client("BF.INSERT", "m", "ITEMS", 4)
+        client("CF.ADDNX", "c added", "a")
+        client("CF.INSERTNX", "c added", "ITEMS", "a")
+        client("CF.DEL", "c added", "absent")
+        client("CF.COMPACT", "c added")
         in_step(master, replica)
         same(calls(), before)
 
@@ -187,6 +218,10 @@ def WhatAFullFilterRefusedIsNotReplicated():
     with Server(*fast) as master, Server(*fast) as replica:
         client, other = master.client(), follow(master, replica)
         client("BF.INSERT", "new", "CAPACITY", "3", "ERROR", "0.0001", "NONSCALING", "ITEMS", *"abcdef")
+        client("CF.RESERVE", "c", "4", "BUCKETSIZE", "1", "MAXITERATIONS", "1")
+        stored = client("CF.INSERT", "c", "ITEMS", *["equal"] * 40, *["i%d" % i for i in range(100)]).count(1)
+        assert 32 < stored < 140, stored
+        same(client("CF.INSERT", "c", "ITEMS", "equal"), Error("Maximum expansions reached"))
         client("BF.RESERVE", "k", "0.0001", "10")
         client("CONFIG", "SET", "bf.bf-memory-limit", "400")
         answers = client("BF.MADD", "k", *range(300))
@@ -219,6 +254,11 @@ def AtMaxmemoryAFilterDoesNotGrow():
         full = Error("ERR Insufficient memory to create filter")
         same(client("BF.RESERVE", "huge", "0.01", "1000000000"), full)
         same(client("BF.RESERVE", "large", "0.01", "40000000"), full)
+        same(client("CF.RESERVE", "large", 1 << 26), full)
+        same(client("CF.LOADCHUNK", "large", 1, cuckoo_header(buckets=1 << 20, filters=32)), full)
+        same(client("CF.RESERVE", "grows too", 1 << 21, "EXPANSION", "16"), Simple("OK"))
+        same(client("CF.INSERT", "grows too", "ITEMS", *["equal"] * 5), [1] * 4 + [-1])
+        same(client("DEL", "grows too"), 1)
         same(client("BF.RESERVE", "fits", "0.01", "10000000"), Simple("OK"))
         same(client("BF.RESERVE", "again", "0.01", "20000000"), full)
         same(client("BF.RESERVE", "grows", "0.5", "2"), Simple("OK"))
@@ -270,9 +310,26 @@ def ARefusedAllocationIsAnErrorAndTheServerLivesOn():
         assert 0 < len(refused) <= 100, len(refused)
         same(client("BF.ADD", "k2", refused[0]), Error("ERR problem inserting into filter"))
         same(sum(client("BF.MEXISTS", "k2", *[i for i in items if i not in set(refused)])), len(items) - len(refused))
+        # Equal items have four slots in a sub-filter; the next one would have 1 GiB.
+        same(client("CF.RESERVE", "c", 1 << 26, "EXPANSION", "16"), Simple("OK"))
+        same(client("CF.INSERT", "c", "ITEMS", *["equal"] * 6, "other"), [1] * 4 + [-1, -1, 1])
+        same(client("CF.ADD", "c", "equal"), Error("ERR Insufficient memory"))
+        same(client("CF.COUNT", "c", "equal"), 4)
+        same(client("DEL", "c"), 1)
         same(client("COPY", "k2", "k3"), 1)
         assert int(client.info("bf")["bf_refused_memory"]) >= 4
         same(client("PING"), Simple("PONG"))
+
+
+def AHeaderMayNotStateMoreThanTheSystemHas():
+    """Every sub-filter fits, all of them together do not."""
+    with Server(memory_bytes=640 * MIB) as server:
+        client = server.client()
+        for command in [("CF.LOADCHUNK", "k", 1, cuckoo_header(buckets=1 << 25, filters=32)),
+                        ("CF.LOADCHUNK", "k", 1, cuckoo_header(buckets=1 << 31)), ("CF.RESERVE", "k", 1 << 30),
+                        ("BF.LOADCHUNK", "k", 1, bloom_header(size_bytes=1 << 26, capacity=1000, links=20))]:
+            same(client(*command), Error("ERR Insufficient memory to create filter"))
+        same([client("EXISTS", "k"), client.info("bf")["bf_memory_bytes"]], [0, "0"])
 
 
 def WrongModuleArgumentsAreRefusedWithAReason():

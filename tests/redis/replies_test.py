@@ -4,7 +4,7 @@ import math
 import random
 import sys
 
-from support import Error, Pairs, Server, Simple, chunks_of, run_tests, same
+from support import Error, Pairs, Server, Simple, answers_of, chunks_of, run_tests, same
 
 WRONGTYPE = Error("WRONGTYPE Operation against a key holding the wrong kind of value")
 NOT_FOUND = Error("ERR not found")
@@ -21,15 +21,8 @@ def fresh(server, protocol=2):
     return client
 
 
-def expect(client, rows):
-    for command, answer in rows:
-        got = client.line(command) if isinstance(command, str) else client(*command)
-        if type(got) is not type(answer) or got != answer:
-            raise AssertionError("%s: got %r, expected %r" % (command, got, answer))
-
-
 def AddAndExistsAnswerNumbersInResp2(server):
-    expect(fresh(server), [
+    answers_of(fresh(server), [
         ("BF.ADD k a", 1),
         ("BF.ADD k a", 0),
         ("bf.add k b", 1),
@@ -45,7 +38,7 @@ def AddAndExistsAnswerNumbersInResp2(server):
 
 
 def AddAndExistsAnswerBooleansInResp3(server):
-    expect(fresh(server, 3), [
+    answers_of(fresh(server, 3), [
         ("BF.ADD k a", True),
         ("BF.ADD k a", False),
         ("BF.MADD k a b", [False, True]),
@@ -59,7 +52,7 @@ def AddAndExistsAnswerBooleansInResp3(server):
 
 
 def AMissingKeyHoldsNothing(server):
-    expect(fresh(server), [
+    answers_of(fresh(server), [
         ("BF.EXISTS none a", 0),
         ("BF.MEXISTS none a b", [0, 0]),
         ("BF.CARD none", 0),
@@ -75,7 +68,7 @@ def AMissingKeyHoldsNothing(server):
 
 
 def AKeyOfAnotherTypeIsAnErrorButForExists(server):
-    expect(fresh(server), [
+    answers_of(fresh(server), [
         ("BF.EXISTS text a", 0),
         ("BF.MEXISTS text a b", [0, 0]),
         ("BF.CARD text", WRONGTYPE),
@@ -98,7 +91,7 @@ def ReserveChecksInRedisBloomsOrder(server):
     rate = Error("ERR error rate must be in the range (0.000000, 1.000000)")
     capacity = Error("ERR capacity must be in the range [1, 1073741824]")
     expansion = Error("ERR expansion must be in the range [0, 32768]")
-    expect(fresh(server), [
+    answers_of(fresh(server), [
         ("BF.RESERVE k", arity("bf.reserve")),
         ("BF.RESERVE k 0.01", arity("bf.reserve")),
         ("BF.RESERVE k 0.01 100 a b c d", arity("bf.reserve")),
@@ -132,7 +125,7 @@ def ReserveChecksInRedisBloomsOrder(server):
 
 def AnErrorRateAboveAQuarterIsAQuarter(server):
     client = fresh(server)
-    expect(client, [
+    answers_of(client, [
         ("BF.RESERVE a 0.9 1000 NONSCALING", Simple("OK")),
         ("BF.RESERVE b 0.25 1000 NONSCALING", Simple("OK")),
         ("BF.INSERT c ERROR 0.5 CAPACITY 1000 NONSCALING ITEMS x", [1]),
@@ -143,7 +136,7 @@ def AnErrorRateAboveAQuarterIsAQuarter(server):
 
 def InsertKnowsItsOptionsByFirstLetters(server):
     unknown = Error("Unknown argument received")
-    expect(fresh(server), [
+    answers_of(fresh(server), [
         ("BF.INSERT k ITEMS", arity("bf.insert")),
         ("BF.INSERT k a ITEMS", unknown),
         ("BF.INSERT k CAPACITY 10 ITEMS", arity("bf.insert")),
@@ -177,7 +170,7 @@ def InsertKnowsItsOptionsByFirstLetters(server):
 
 def AFullFilterAnswersUpToTheItemThatItRefuses(server):
     full = Error("ERR non scaling filter is full")
-    expect(fresh(server), [
+    answers_of(fresh(server), [
         ("BF.RESERVE k 0.0001 3 NONSCALING", Simple("OK")),
         ("BF.MADD k a b c d e", [1, 1, 1, full]),
         ("BF.ADD k d", full),
@@ -204,7 +197,7 @@ def InfoHasFiveFields(server):
     for word, pair in zip(["capacity", "SIZE", "Filters", "ITEMS", "EXPANSION"], pairs):
         same(two("BF.INFO", "k", word), [pair[1]])
         same(three("BF.INFO", "k", word), Pairs([pair]))
-    expect(two, [
+    answers_of(two, [
         ("BF.INFO k BOGUS", Error("Invalid information value")),
         ("BF.INFO k SIZE ITEMS", arity("bf.info")),
         ("BF.INFO", arity("bf.info")),
@@ -256,7 +249,7 @@ def ScandumpAndLoadchunkMoveAFilter(server):
     chunks = chunks_of(client, "k")
     same([len(data) for _, data in chunks], [20 + 4 * 53, 16, 32, 72, 160])
     same([it for it, _ in chunks], [1, 17, 49, 121, 281])
-    expect(client, [
+    answers_of(client, [
         ("BF.SCANDUMP k x", Error("Second argument must be numeric")),
         ("BF.SCANDUMP k 281", [0, b""]),
         ("BF.SCANDUMP k -1", [0, b""]),
@@ -273,7 +266,7 @@ def ScandumpAndLoadchunkMoveAFilter(server):
         same(client("BF.LOADCHUNK", "c", iterator, data), Simple("OK"))
     same(chunks_of(client, "c"), chunks)
     same(client("DUMP", "c"), client("DUMP", "k"))
-    expect(client, [
+    answers_of(client, [
         (("BF.LOADCHUNK", "c", 1, chunks[0][1]), bad),
         (("BF.LOADCHUNK", "c", 0, b"x"), bad),
         (("BF.LOADCHUNK", "c", -5, b"x"), bad),
@@ -331,7 +324,7 @@ def ScriptsAndTransactionsUseThem(server):
     client = fresh(server)
     same(client("EVAL", "return redis.call('BF.MADD', KEYS[1], 'a', 'b', 'a')", 1, "k"), [1, 1, 0])
     same(client("EVAL", "redis.setresp(3); return type(redis.call('BF.EXISTS', KEYS[1], 'a'))", 1, "k"), b"boolean")
-    expect(client, [("MULTI", Simple("OK")), ("BF.ADD k c", Simple("QUEUED")), ("BF.EXISTS k c", Simple("QUEUED")),
+    answers_of(client, [("MULTI", Simple("OK")), ("BF.ADD k c", Simple("QUEUED")), ("BF.EXISTS k c", Simple("QUEUED")),
                     ("EXEC", [1, 1])])
 
 

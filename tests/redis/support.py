@@ -95,11 +95,11 @@ class Client:
         return dict(l.split(":", 1) for l in text.split("\r\n") if ":" in l)
 
 
-def chunks_of(client, key):
-    """All replies of BF.SCANDUMP: (iterator, bytes)."""
+def chunks_of(client, key, family="BF"):
+    """All replies of BF.SCANDUMP or CF.SCANDUMP: (iterator, bytes)."""
     iterator, chunks = 0, []
     while True:
-        iterator, data = client("BF.SCANDUMP", key, iterator)
+        iterator, data = client(family + ".SCANDUMP", key, iterator)
         if iterator == 0:
             return chunks
         chunks.append((iterator, data))
@@ -217,6 +217,14 @@ def same(actual, expected):
             keys = [k for k in {**actual, **expected} if actual.get(k) != expected.get(k)]
             actual, expected = {k: actual.get(k) for k in keys}, {k: expected.get(k) for k in keys}
         raise AssertionError("got %r, expected %r" % (actual, expected))
+
+
+def answers_of(client, rows):
+    """Every command, a line or a list of words, has its answer, of the same type."""
+    for command, answer in rows:
+        got = client.line(command) if isinstance(command, str) else client(*command)
+        if type(got) is not type(answer) or got != answer:
+            raise AssertionError("%s: got %r, expected %r" % (command, got, answer))
 
 
 def run_tests(program, names, *arguments):

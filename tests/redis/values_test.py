@@ -4,31 +4,8 @@ import re
 import struct
 import sys
 
+from golden import KEYS, bloom_cases, bloom_header, dump_of, loaded_by_chunks, made_by_its_commands, restored
 from support import GOLDEN, ROOT, Error, Server, Simple, chunks_of, run_tests, same, wait_until
-
-
-def rows_of(path):
-    for line in path.read_text().splitlines():
-        if line and not line.startswith("#"):
-            yield line.split("\t")
-
-
-def unhex(text):
-    return b"" if text == "-" else bytes.fromhex(text)
-
-
-def golden_cases():
-    """(name, command, number of keys, chunks, DUMP, [(key, answer)])"""
-    for name, command, keys, chunks, *_ in rows_of(GOLDEN / "cases.tsv"):
-        pieces = []
-        for i, chunk in enumerate(chunks.split(",")):
-            iterator = int(chunk.split(":")[0])
-            pieces.append((iterator, (GOLDEN / ("%s.chunk%d_iter%d.bin" % (name, i, iterator))).read_bytes()))
-        probes = [(unhex(key), int(answer)) for key, answer in rows_of(GOLDEN / (name + ".probes.tsv"))]
-        yield name, command, int(keys), pieces, (GOLDEN / (name + ".rdbdump.bin")).read_bytes(), probes
-
-
-KEYS = [unhex(row[0]) for row in rows_of(GOLDEN / "keys.tsv")]
 
 
 def fresh(server, protocol=2):
@@ -37,43 +14,21 @@ def fresh(server, protocol=2):
     return client
 
 
-def expect_golden(client, key, pieces, dump, probes):
-    same([data for _, data in chunks_of(client, key)], [data for _, data in pieces])
-    written = client("DUMP", key)  # ends with the version of RDB, which a newer server counts on, and a checksum
-    same(written[:-10], dump[:-10])
-    same(written == dump, written[-10:-8] == dump[-10:-8])
-    same(client("BF.MEXISTS", key, *[k for k, _ in probes]), [answer for _, answer in probes])
-
-
 def TheSameCommandsGiveRedisBloomsBytes(server):
-    client = fresh(server)
-    for name, command, count, pieces, dump, probes in golden_cases():
-        if command.startswith("BF.RESERVE"):
-            words = command.split()
-            same(client(words[0], name, *words[1:]), Simple("OK"))
-        for key in KEYS[:count]:
-            client("BF.ADD", name, key)
-        expect_golden(client, name, pieces, dump, probes)
+    made_by_its_commands(fresh(server), "BF", bloom_cases())
 
 
 def RestoreTakesRedisBloomsDumps(server):
-    client = fresh(server)
-    for name, _, _, pieces, dump, probes in golden_cases():
-        same(client("RESTORE", name, 0, dump), Simple("OK"))
-        expect_golden(client, name, pieces, dump, probes)
+    restored(fresh(server), "BF", bloom_cases())
 
 
 def LoadchunkTakesRedisBloomsChunks(server):
-    client = fresh(server)
-    for name, _, _, pieces, dump, probes in golden_cases():
-        for iterator, data in pieces:
-            same(client("BF.LOADCHUNK", name, iterator, data), Simple("OK"))
-        expect_golden(client, name, pieces, dump, probes)
+    loaded_by_chunks(fresh(server), "BF", bloom_cases())
 
 
 def ARestoredFilterGrowsOn(server):
     client = fresh(server)
-    for name, _, count, _, dump, _ in golden_cases():
+    for name, _, count, _, dump, _ in bloom_cases():
         if "nonscaling" in name:
             continue
         same(client("RESTORE", name, 0, dump), Simple("OK"))
@@ -85,43 +40,22 @@ def ARestoredFilterGrowsOn(server):
         same(client("BF.CARD", name), before + sum(added))
 
 
-def dump_of(encoding, fields):
-    """A DUMP of the type in this encoding, without a valid checksum."""
-
-    def length(n):
-        return bytes([n]) if n < 64 else b"\x81" + struct.pack(">Q", n)
-
-    out = b"\x07\x81" + struct.pack(">Q", 0x3016E5A289BEF800 | encoding)
-    for field in fields:
-        if isinstance(field, float):
-            out += b"\x04" + struct.pack("<d", field)
-        elif isinstance(field, bytes):
-            out += b"\x05" + length(len(field)) + field
-        else:
-            out += b"\x02" + length(field)
-    return out + b"\x00" + struct.pack("<HQ", 10, 0)
-
-
 def OldEncodingsAreLoaded(server):
     client = fresh(server)
     rounded = [100, 0.01, 7, 9.585058, 1024, 10, bytes(128), 0]  # 2^10 bits; capacity, FPR, hashes, bits per key, bits, n2
-    client("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", "1")
-    try:
-        for encoding, head in [(1, [0, 1]), (2, [0, 1, 4]), (3, [0, 1, 4]), (4, [0, 1, 4, 3])]:
-            same(client("RESTORE", "k", 0, dump_of(encoding, head + rounded), "REPLACE"), Simple("OK"))
-            same(client("BF.INFO", "k", "EXPANSION"), [3 if encoding == 4 else 2])
-            width = b"32" if encoding == 1 else b"64"
-            same(client("BF.DEBUG", "k")[1].split(b"hashwidth:")[1].split()[0], width)
-            client("BF.MADD", "k", *range(500))
-            same(sum(client("BF.MEXISTS", "k", *range(500))), 500)
-        whole = [100, 0.01, 7, 10.24, bytes(128), 0]  # encoding 0: the bits are capacity times bits per key
-        same(client("RESTORE", "o", 0, dump_of(0, [0, 1] + whole)), Error("ERR Bad data format"))  # 10.24 takes 8 hashes
-        whole[2] = 8
-        same(client("RESTORE", "o", 0, dump_of(0, [0, 1] + whole)), Simple("OK"))
-        for encoding in (5, 1023):
-            same(client("RESTORE", "n", 0, dump_of(encoding, [0, 1, 4, 2] + rounded)), Error("ERR Bad data format"))
-    finally:
-        client("DEBUG", "SET-SKIP-CHECKSUM-VALIDATION", "0")
+    for encoding, head in [(1, [0, 1]), (2, [0, 1, 4]), (3, [0, 1, 4]), (4, [0, 1, 4, 3])]:
+        same(client("RESTORE", "k", 0, dump_of(encoding, head + rounded), "REPLACE"), Simple("OK"))
+        same(client("BF.INFO", "k", "EXPANSION"), [3 if encoding == 4 else 2])
+        width = b"32" if encoding == 1 else b"64"
+        same(client("BF.DEBUG", "k")[1].split(b"hashwidth:")[1].split()[0], width)
+        client("BF.MADD", "k", *range(500))
+        same(sum(client("BF.MEXISTS", "k", *range(500))), 500)
+    whole = [100, 0.01, 7, 10.24, bytes(128), 0]  # encoding 0: the bits are capacity times bits per key
+    same(client("RESTORE", "o", 0, dump_of(0, [0, 1] + whole)), Error("ERR Bad data format"))  # 10.24 takes 8 hashes
+    whole[2] = 8
+    same(client("RESTORE", "o", 0, dump_of(0, [0, 1] + whole)), Simple("OK"))
+    for encoding in (5, 1023):
+        same(client("RESTORE", "n", 0, dump_of(encoding, [0, 1, 4, 2] + rounded)), Error("ERR Bad data format"))
 
 
 def DamagedDumpsAreRefused(server):
@@ -152,19 +86,14 @@ def HostileHeadersAllocateNothing(server):
     client = fresh(server)
     bad = Error("ERR received bad data")
 
-    def header(size_bytes=144, bits=None, keys=0, error=0.005, per_key=None, hashes=8, capacity=100, n2=0, options=5, links=1):
-        per_key = 11.027755218 if per_key is None else per_key
-        one = struct.pack("<QQQddIQB", size_bytes, size_bytes * 8 if bits is None else bits, keys, error, per_key, hashes, capacity, n2)
-        return struct.pack("<QIII", keys * links % (1 << 64), links, options, 2) + one * links
-
-    good = header()
+    good = bloom_header()
     same(client("BF.LOADCHUNK", "good", 1, good), Simple("OK"))
-    for wrong in [header(bits=1151), header(error=0.0), header(error=1.0), header(error=float("nan")), header(hashes=9), header(n2=64),
-                  header(n2=20), header(options=16), header(size_bytes=0), header(links=0), header(size_bytes=1 << 61, bits=1 << 63),
-                  header(size_bytes=1 << 58, links=100), good + b"x", struct.pack("<QIII", 1, 1, 5, 2) + good[20:],
-                  header(per_key=1e300, hashes=4294967295), header(keys=1 << 63, links=2)]:
+    for wrong in [bloom_header(bits=1151), bloom_header(error=0.0), bloom_header(error=1.0), bloom_header(error=float("nan")), bloom_header(hashes=9), bloom_header(n2=64),
+                  bloom_header(n2=20), bloom_header(options=16), bloom_header(size_bytes=0), bloom_header(links=0), bloom_header(size_bytes=1 << 61, bits=1 << 63),
+                  bloom_header(size_bytes=1 << 58, links=100), good + b"x", struct.pack("<QIII", 1, 1, 5, 2) + good[20:],
+                  bloom_header(per_key=1e300, hashes=4294967295), bloom_header(keys=1 << 63, links=2)]:
         same(client("BF.LOADCHUNK", "k", 1, wrong), bad)
-    huge = client("BF.LOADCHUNK", "k", 1, header(size_bytes=1 << 50))
+    huge = client("BF.LOADCHUNK", "k", 1, bloom_header(size_bytes=1 << 50))
     same(huge, Error("ERR Insufficient memory to create filter"))
     same(client("EXISTS", "k"), 0)
     same(client.info("bf")["bf_objects"], "1")
@@ -243,6 +172,9 @@ def DefragmentingKeepsEveryFilter(server):
         client.send("BF.INSERT", "k%d" % i, "CAPACITY", 10 + i % 500, "ITEMS", *range(i, i + 3))
         if i % 200 == 199:
             same([client.read() for _ in range(200)], [[1, 1, 1]] * 200)
+    for i in range(0, 20000, 14):  # cuckoo filters among them
+        client("DEL", "k%d" % i)
+        client("CF.INSERT", "k%d" % i, "CAPACITY", 10 + i % 500, "ITEMS", *range(i, i + 3))
     client("DEL", *["k%d" % i for i in range(20000) if i % 7])
     kept = ["k%d" % i for i in range(0, 20000, 7)]
     before = [client("DUMP", key) for key in kept]
@@ -320,15 +252,19 @@ def info_of(client, name):
 def CommandInfoHasFlagsArityAndKeys(server):
     client = fresh(server)
     arity = {"bf.reserve": -4, "bf.add": 3, "bf.madd": -3, "bf.insert": -4, "bf.exists": 3, "bf.mexists": -3, "bf.info": -2,
-             "bf.card": 2, "bf.debug": 2, "bf.scandump": 3, "bf.loadchunk": 4}
+             "bf.card": 2, "bf.debug": 2, "bf.scandump": 3, "bf.loadchunk": 4,
+             "cf.reserve": -3, "cf.add": 3, "cf.addnx": 3, "cf.insert": -4, "cf.insertnx": -4, "cf.exists": 3, "cf.mexists": -3,
+             "cf.count": 3, "cf.del": 3, "cf.compact": 2, "cf.info": 2, "cf.debug": 2, "cf.scandump": 3, "cf.loadchunk": 4}
     same(set(client("COMMAND", "LIST", "FILTERBY", "MODULE", "bf")), {n.encode() for n in arity})
-    writes = {"bf.reserve", "bf.add", "bf.madd", "bf.insert", "bf.loadchunk"}
+    flags = {name: {"write", "denyoom"} for name in
+             ["bf.reserve", "bf.add", "bf.madd", "bf.insert", "bf.loadchunk", "cf.reserve", "cf.add", "cf.addnx", "cf.insert", "cf.insertnx",
+              "cf.loadchunk"]}
+    flags.update({"cf.del": {"write", "fast"}, "cf.compact": {"write"}})  # which give memory back
     for name, count in arity.items():
         info = info_of(client, name)
         same([info["arity"], info["keys"]], [count, [1, 1, 1]])
-        is_write = name in writes
-        same(info["flags"] - {Simple("module")}, {Simple("write"), Simple("denyoom")} if is_write else {Simple("readonly"), Simple("fast")})
-        assert Simple("RW" if is_write else "RO") in info["key_flags"], name
+        same({str(f) for f in info["flags"]} - {"module"}, flags.get(name, {"readonly", "fast"}))
+        assert Simple("RW" if name in flags else "RO") in info["key_flags"], name
 
 
 def AclPermissionsFollowReadAndWrite(server):
@@ -341,6 +277,9 @@ def AclPermissionsFollowReadAndWrite(server):
     for user, command, is_allowed in [("reader", "BF.EXISTS k a", True), ("reader", "BF.SCANDUMP k 0", True), ("reader", "BF.INFO k", True),
                                       ("reader", "BF.ADD k a", False), ("reader", "BF.RESERVE n 0.1 10", False),
                                       ("reader", "BF.LOADCHUNK n 1 x", False), ("writer", "BF.RESERVE n 0.1 10", True),
+                                      ("reader", "CF.SCANDUMP c 0", True), ("reader", "CF.COUNT c a", True), ("reader", "CF.DEL c a", False),
+                                      ("reader", "CF.COMPACT c", False), ("writer", "CF.COMPACT c", True), ("writer", "CF.RESERVE m 10", True),
+                                      ("writer", "CF.MEXISTS c a", False),
                                       ("writer", "BF.EXISTS k a", False), ("writer", "BF.ADD k a", False)]:
         other("AUTH", user, "x")
         answer = other.line(command)

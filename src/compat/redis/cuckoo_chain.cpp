@@ -229,6 +229,13 @@ BLOOMERY_BODY std::uint64_t cuckoo_chain::slots_holding(std::uint64_t digest) co
   return all;
 }
 
+// Where no slot of the newest sub-filter is free, no move makes space: they would be undone. To see that is cheaper than
+// the moves, when there are many for its size.
+BLOOMERY_BODY bool cuckoo_chain::moves_may_help() const noexcept {
+  const std::uint64_t size = size_of(count_ - 1);
+  return size > std::uint64_t{16} * moves_ || std::memchr(list_[count_ - 1].slots, 0, size) != nullptr;
+}
+
 BLOOMERY_BODY insert_outcome cuckoo_chain::insert(std::uint64_t digest) noexcept {
   while (true) {
     bool stored = false;
@@ -236,7 +243,7 @@ BLOOMERY_BODY insert_outcome cuckoo_chain::insert(std::uint64_t digest) noexcept
       const editor_type slots = editor(i);
       stored = slots.put_where_free(slots.key(digest));
     }
-    if (!stored) {
+    if (!stored && moves_may_help()) {
       const editor_type newest = editor(count_ - 1);
       stored = newest.put_by_moves(newest.key(digest), moves_);
     }
@@ -359,6 +366,7 @@ BLOOMERY_BODY std::uint64_t cuckoo_chain::max_compact_steps() const noexcept {
 BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index, std::uint64_t max_steps) noexcept {
   const editor_type from = editor(index);
   bool emptied = true;
+  if (size_of(index) > max_steps - std::min(compact_steps_, max_steps)) return false;
   compact_steps_ += size_of(index);
   for (std::uint64_t bucket = 0; bucket < from.buckets; ++bucket) {
     for (unsigned lane = 0; lane < from.slots; ++lane) {
@@ -382,7 +390,8 @@ BLOOMERY_BODY bool cuckoo_chain::empty_into_older(std::size_t index, std::uint64
 
 // From the newest sub-filter on: all of them, or as long as they become empty. Only the last one can be dropped.
 BLOOMERY_BODY void cuckoo_chain::compact_sub_filters(bool all) noexcept {
-  const std::uint64_t max_steps = max_compact_steps();  // once: it adds up all sub-filters
+  // Once: it adds up all sub-filters.
+  const std::uint64_t max_steps = all ? max_compact_steps() : std::min(max_compact_steps(), max_erase_steps);
   compact_steps_ = 0;
   for (std::size_t i = count_; i-- > 1;) {
     const bool emptied = empty_into_older(i, max_steps);

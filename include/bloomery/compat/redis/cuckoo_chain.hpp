@@ -19,7 +19,7 @@
 // Memory        see host.hpp. The object has 72 bytes, a sub-filter 16 and its slots.
 // Bounds        work is bounded by the size of the filter, whatever its header claims. A sub-filter has at most 4 GiB,
 //               and a new one at most 64 MiB or 16 times the bytes that are there: else `limit`. compact() reads at most
-//               max_compact_steps() slots and leaves the rest in place. Keys are counted when bytes are loaded, not
+//               max_compact_steps() slots and leaves the rest in place, a removal max_erase_steps. Keys are counted when bytes are loaded, not
 //               believed: a number that is too small would have every removal walk through the sub-filters.
 // Threads       one writer, or any number of readers.
 #pragma once
@@ -140,6 +140,8 @@ class BLOOMERY_API cuckoo_chain {
   // Slots that emptying sub-filters may read, and those that it read last.
   [[nodiscard]] std::uint64_t max_compact_steps() const noexcept;
   [[nodiscard]] std::uint64_t compact_steps() const noexcept { return compact_steps_; }
+  // The same of a removal that empties sub-filters, which must not take seconds however large they are.
+  static constexpr std::uint64_t max_erase_steps = std::uint64_t{1} << 24U;
   // The same settings and slots.
   friend bool operator==(const cuckoo_chain& a, const cuckoo_chain& b) noexcept { return a.equals(b); }
 
@@ -152,6 +154,12 @@ class BLOOMERY_API cuckoo_chain {
   // ---- memory: as in bloom_chain.hpp ----
   [[nodiscard]] const memory_hooks* memory() const noexcept { return hooks_; }
   [[nodiscard]] std::uint64_t allocated_bytes() const noexcept;
+  template <class F>
+  void for_each_block(F&& f) const noexcept {
+    f(static_cast<const void*>(this), std::uint64_t{sizeof(*this)});
+    f(static_cast<const void*>(list_), room_ * std::uint64_t{sizeof(sub_filter)});
+    for (std::size_t i = 0; i < count_; ++i) f(static_cast<const void*>(list_[i].slots), size_of(i));
+  }
   [[nodiscard]] std::uint64_t next_growth_bytes() const noexcept;
   void set_limits(const engine_limits& limits) noexcept { max_sub_filters_ = limits.max_sub_filters; }
   [[nodiscard]] static cuckoo_chain* relocate(cuckoo_chain* chain, const block_mover& mover) noexcept;
@@ -177,6 +185,7 @@ class BLOOMERY_API cuckoo_chain {
   void drop_newest() noexcept;
   [[nodiscard]] next_sub_filter next() const noexcept;
   insert_outcome grow() noexcept;
+  [[nodiscard]] bool moves_may_help() const noexcept;
   [[nodiscard]] std::uint64_t query(std::span<const std::uint64_t> digests) const noexcept;
   bool empty_into_older(std::size_t index, std::uint64_t max_steps) noexcept;
   void compact_sub_filters(bool all) noexcept;
