@@ -46,7 +46,7 @@ TEST(HashList, NamesAndIdsNeverChange) {
       {1, "xxh3"},       {2, "xxh64"},           {3, "murmur3-x64-128"}, {4, "murmur3-x86-32"}, {5, "murmur64a"},
       {6, "fnv1"},       {7, "fnv1a"},           {8, "lookup3"},         {9, "farmhash64"},     {10, "siphash13"},
       {11, "siphash24"}, {12, "highwayhash64"},  {13, "identity"},       {14, "mum"},           {15, "aes2"},
-      {16, "leveldb"},   {20, "murmur64a-pair"}, {21, "murmur2-pair"},   {22, "murmur3-spark"}};
+      {16, "leveldb"},   {20, "murmur64a-pair"}, {21, "murmur2-pair"},   {22, "murmur3-spark"}, {23, "mum2"}};
   EXPECT_EQ(actual, expected);
 }
 

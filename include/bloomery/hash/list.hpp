@@ -13,6 +13,7 @@
 #include <bloomery/hash/leveldb.hpp>
 #include <bloomery/hash/lookup3.hpp>
 #include <bloomery/hash/mum.hpp>
+#include <bloomery/hash/mum2.hpp>
 #include <bloomery/hash/murmur2.hpp>
 #include <bloomery/hash/murmur3.hpp>
 #include <bloomery/hash/murmur3_spark.hpp>
@@ -25,6 +26,6 @@ namespace bloomery::inline BLOOMERY_ABI {
 
 using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
                             siphash13, siphash24, highwayhash64, identity, mum, aes2, leveldb_hash, paired_murmur64a,
-                            paired_murmur2, murmur3_spark>;
+                            paired_murmur2, murmur3_spark, mum2>;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
