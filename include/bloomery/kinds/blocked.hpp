@@ -46,17 +46,16 @@ class BLOOMERY_API blocked {
   [[nodiscard]] result<blocked> clone(const memory_hooks* memory = nullptr) const noexcept;
 
   insert_result insert(std::uint64_t digest) noexcept {
-    const bool changed = layout_ == block_layout::split64
-                             ? kernels::blocked_insert_one<kernels::split64>(store_.data(), kernel_view(), digest)
-                             : kernels::blocked_insert_one<kernels::split32>(store_.data(), kernel_view(), digest);
-    keys_ += changed ? 1 : 0;
-    return changed ? insert_result::inserted : insert_result::present;
+    if (layout_ != block_layout::split32) [[unlikely]]
+      return count(set_split64(digest));
+    return count(kernels::blocked_insert_one<kernels::split32>(store_.data(), kernel_view(), digest));
   }
   // As insert, without its answer. False: the filter is full and does not hold it.
   bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
-    return layout_ == block_layout::split64 ? kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest)
-                                            : kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
+    if (layout_ != block_layout::split32) [[unlikely]]
+      return has_split64(digest);
+    return kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
   }
 
   // What a look-up reads and decides: see kinds/explain.hpp. As a part of another filter, into an explanation of that.
@@ -148,6 +147,18 @@ class BLOOMERY_API blocked {
   }
 
  private:
+  // Not inlined: a caller's loop over single keys gets two vector units' worth of code otherwise, and those of split32 a
+  // fifth slower (docs/performance.md).
+  BLOOMERY_APART bool set_split64(std::uint64_t digest) noexcept {
+    return kernels::blocked_insert_one<kernels::split64>(store_.data(), kernel_view(), digest);
+  }
+  [[nodiscard]] BLOOMERY_APART bool has_split64(std::uint64_t digest) const noexcept {
+    return kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest);
+  }
+  insert_result count(bool changed) noexcept {
+    keys_ += changed ? 1 : 0;
+    return changed ? insert_result::inserted : insert_result::present;
+  }
   [[nodiscard]] blocked_model model() const noexcept { return {layout_}; }
   [[nodiscard]] kernels::blocked_view kernel_view() const noexcept { return {store_.data(), blocks_, hashes_}; }
   [[nodiscard]] std::uint64_t block_of(std::uint64_t digest) const noexcept {

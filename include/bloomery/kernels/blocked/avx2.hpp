@@ -131,6 +131,14 @@ BLOOMERY_INLINE bool covers(split32 /*layout*/, case_tag<Case> /*case*/, const s
                             const std::uint64_t* y, const lane_rows* /*rows*/) {
   return _mm256_testc_si256(load(block), split32_mask(y)) != 0;
 }
+template <lane_case Case>
+BLOOMERY_INLINE bool put_one(split32 /*layout*/, case_tag<Case> /*case*/, std::uint64_t* block, const std::uint64_t* y,
+                             const lane_rows* /*rows*/) {
+  const __m256i before = load(block);
+  const __m256i mask = split32_mask(y);
+  store(block, _mm256_or_si256(before, mask));
+  return _mm256_testc_si256(before, mask) != 0;
+}
 
 // Packing keeps zero zero and anything else something else, so that each vector ends as 32 bits in either half of a
 // register.
