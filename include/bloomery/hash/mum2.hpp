@@ -55,4 +55,7 @@ struct mum2 {
   }
 };
 
+// Of a filter for which no hash was chosen.
+using default_hash = mum2;
+
 }  // namespace bloomery::inline BLOOMERY_ABI
