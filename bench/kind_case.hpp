@@ -36,7 +36,7 @@ struct kind_subject {
 };
 
 // A kind with a hash, which takes keys; from many threads at once, too, if that is wanted: it is a lot of code.
-template <dynamic_kind K, class Key, hash_function H = xxh3, bool Threads = false>
+template <dynamic_kind K, class Key, hash_function H = default_hash, bool Threads = false>
 struct filter_subject {
   using key = Key;
   bloomery::filter<K, H> filter;
@@ -84,7 +84,7 @@ struct built_kind_subject {
 };
 
 // The same with a hash. Hashing counts as building.
-template <static_kind K, class Key, hash_function H = xxh3>
+template <static_kind K, class Key, hash_function H = default_hash>
 struct built_filter_subject {
   using key = Key;
   filter_params params;
@@ -150,7 +150,7 @@ result<timed_case> make_kind_case(const case_size& size, const hasher& hash,
 
 // What takes keys of this type, also from many threads at once; `params` may also hold bits per key, a layout, or where
 // memory comes from.
-template <filter_kind K, hash_function H = xxh3, bool Threads = true>
+template <filter_kind K, hash_function H = default_hash, bool Threads = true>
 result<std::unique_ptr<candidate>> make_filter_candidate(const filter_params& params, const key_type& type,
                                                          const H& hash = {}) {
   const auto candidate_with = [&](auto make_subject) -> std::unique_ptr<candidate> {
@@ -175,7 +175,8 @@ result<std::unique_ptr<candidate>> make_filter_candidate(const filter_params& pa
 
 template <filter_kind K>
 result<timed_case> make_filter_case(const case_size& size, const key_type& type) {
-  auto made = make_filter_candidate<K, xxh3, false>({.keys = size.keys, .fpr = size.fpr, .layout = size.layout}, type);
+  auto made =
+      make_filter_candidate<K, default_hash, false>({.keys = size.keys, .fpr = size.fpr, .layout = size.layout}, type);
   if (!made) return fail(made.error());
   return timed_case(std::move(*made), feed_of(type, size.keys), size.keys);
 }

@@ -28,13 +28,13 @@ constexpr std::string_view compact_kind = "bloom";
 // What the speed of the usual kind may cost: this share more bits, and in small filters a page.
 constexpr double usual_share = 1.25;
 constexpr std::uint64_t usual_bits = std::uint64_t{4096} * 8;
-constexpr std::string_view default_hash = "xxh3";
 constexpr std::string_view default_keyed_hash = "siphash13";
 constexpr std::string_view integer_hash = "identity";
 
 outcome<hasher> chosen_hash(const options& opts, const kind_info& kind) {
   const bool has_secret = opts.has(flag::key_file);
-  const std::string_view fallback = kind.integer_keys ? integer_hash : (has_secret ? default_keyed_hash : default_hash);
+  const std::string_view fallback =
+      kind.integer_keys ? integer_hash : (has_secret ? default_keyed_hash : default_hash::info.name);
   const std::string_view name = opts.text(flag::hash, fallback);
   const hash_info* info = find_hash(name);
   if (info == nullptr) return fail_parameter(make_error(errc::unknown_hash, name));
@@ -93,6 +93,51 @@ outcome<build_request> build_request::from_format(const options& opts, const for
   return request;
 }
 
+outcome<build_request> build_request::from_like(const options& opts) {
+  for (const flag_row& row : flag_table()) {
+    const bool decides = row.group == flag_group::size || row.group == flag_group::hashing || row.id == flag::shards;
+    if (!decides || row.id == flag::like || row.id == flag::key_file || !opts.has(row.id)) continue;
+    return fail_usage(fmt::format("--like takes size, kind and hash from its file: leave --{} out", row.name));
+  }
+  auto opened = open_filter(opts, std::string(opts.text(flag::like)));
+  if (!opened) return failed(opened.error());
+  const any_filter& filter = opened->filter;
+  if (!opened->format->is_native()) {
+    return fail_text(fmt::format("{} is in format {}: --like takes native files", opened->name, opened->format->name));
+  }
+  if (filter.shards() != 0) {
+    return fail_text(fmt::format("{} is in shards: --like takes a filter in one file", opened->name));
+  }
+  if (filter.capabilities().is_static) {
+    return fail_text(fmt::format("{} is of kind {}, which is as large as its keys need: --like takes other kinds",
+                                 opened->name, filter.info().name));
+  }
+  if (filter.info().integer_keys && !opts.has(flag::u64)) {
+    return fail_usage(fmt::format("kind {} holds integers: give --u64", filter.info().name));
+  }
+  auto hash = hasher_of(opts, *opened);
+  if (!hash) return failed(hash.error());
+  build_request request;
+  request.hash_ = *hash;
+  request.kind_ = find_kind(filter.info().name);
+  request.threads_ = jobs_of(opts);
+  const stored_shape shape = filter.shape();
+  if (shape.capacity_keys != 0) request.keys_ = shape.capacity_keys;
+  if (shape.fpr > 0) request.fpr_ = shape.fpr;
+  request.like_ = std::make_shared<const any_filter>(std::move(opened->filter));
+  return request;
+}
+
+outcome<any_filter> build_request::make_like() const {
+  const auto stats = like_->stats();  // reads the file whole, as the copy does
+  if (!stats) return fail_error(stats.error());
+  if (auto fits = check_memory(stats->memory_bytes); !fits) return failed(fits.error());
+  auto filter = like_->clone();
+  if (!filter) return fail_error(filter.error());
+  if (const auto empty = filter->clear(); !empty) return fail_error(empty.error());
+  return std::move(*filter);
+}
+
 outcome<void> build_request::take_sizes(const options& opts) {
   if (opts.has(flag::fpr) && opts.has(flag::bits_per_key)) {
     return fail_usage("-p and --bits-per-key contradict each other: give one");
@@ -111,6 +156,7 @@ outcome<void> build_request::take_sizes(const options& opts) {
 outcome<build_request> build_request::from(const options& opts) {
   const formats::format& format = output_format(opts);
   if (!format.is_native()) return from_format(opts, format);
+  if (opts.has(flag::like)) return from_like(opts);
   if (auto fitting = check_parameters(opts, format); !fitting) return failed(fitting.error());
   build_request request;
   const std::string_view kind = opts.text(flag::kind, default_kind);
@@ -401,6 +447,7 @@ outcome<build_request::sized_kind> build_request::sized_usefully(std::uint64_t k
 }
 
 outcome<any_filter> build_request::make(std::uint64_t keys, std::optional<std::uint64_t> room_bytes) const {
+  if (like_ != nullptr) return make_like();
   const auto size = sized_usefully(keys, room_bytes);
   if (!size) return failed(size.error());
   auto filter =
@@ -473,7 +520,7 @@ outcome<any_filter> build_request::make_foldable(std::uint64_t room_bytes) const
   filter_params params{.fpr = fpr,
                        .bits = (blocks > steps ? blocks / steps * steps : blocks) * block_bits * pieces,
                        .hashes = usual->hashes};
-  params.layout = layout_;
+  params.layout = layout_.empty() ? usual->layout : std::string_view(layout_);  // not chosen again for the size
   const auto small = any_filter::make(kind_->info->name, {.keys = 64, .fpr = fpr, .layout = layout_}, hash_.spec());
   if (!small) return fail_parameter(small.error());
   if (const auto can = small->fold(1); !can) return fail_error(can.error());

@@ -15,6 +15,7 @@
 #include <bloomery/formats.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -108,6 +109,9 @@ class build_request {
   [[nodiscard]] std::optional<sized_kind> chosen_packed(const filter_params& params) const;
   // --format of another product, which has its own kind, hash and sizes.
   static outcome<build_request> from_format(const options& opts, const formats::format& format);
+  // --like: as a filter that is there.
+  static outcome<build_request> from_like(const options& opts);
+  [[nodiscard]] outcome<any_filter> make_like() const;
   outcome<void> take_sizes(const options& opts);
   // --window and --generations.
   outcome<void> take_window(const options& opts);
@@ -118,6 +122,7 @@ class build_request {
 
   const formats::format* format_ = nullptr;  // of another product
   formats::format_options format_options_{};
+  std::shared_ptr<const any_filter> like_;
   const kind_entry* kind_ = nullptr;
   const kind_entry* compact_ = nullptr;  // where the plan decides: the other choice
   hasher hash_;

@@ -49,6 +49,8 @@ constexpr std::array rows = {
              "number of later keys after which a key expires (same as -n), or a time after which it does, such as 90s, 15m, 12h, 30d or 2w", on_build, size},
     flag_row{flag::generations, "generations", "", type::positive, "G", "",
              "", on_build, size},
+    flag_row{flag::like, "like", "", type::file, "FILE", "",
+             "as the filter in FILE: its kind, size, options, hash and seed, so that the two can be merged", on_build, size},
     flag_row{flag::exclude, "exclude", "", type::file, "FILE", "",
              "keys that the filter must not match, for kinds that exclude; - is standard input", on_build, size},
     flag_row{flag::exclude_keys, "exclude-keys", "", type::count, "N", "",

@@ -70,6 +70,7 @@ enum class flag : std::uint8_t {
   headroom,
   window,
   generations,
+  like,
   exclude,
   exclude_keys,  //
   hash,

@@ -56,7 +56,11 @@ json as_json(const key_row& row) {
   return {{"kind", row.kind->name},
           {"keys", row.size.keys},
           {"key_type", row.type->name},
-          {"hash", xxh3::info.name},
+          {"hash", default_hash::info.name},
+          {"layout", row.layout.empty() ? json(nullptr) : json(row.layout)},
+          {"target_fpr", row.size.fpr},
+          {"fpr_measured", row.figures.absent.rate()},
+          {"memory_bytes", row.figures.memory_bytes},
           {"bits_per_key", row.figures.bits_per_key},
           {"ns_per_key", times_as_json(row.figures)}};
 }
@@ -89,6 +93,8 @@ json as_json(const bench_report& report, const bench_request& request) {
   json out = {{"machine", report.machine}, {"quick", request.quick}, {"chunk_keys", bench::chunk_keys}};
   out["confidence"] = 1.0 - bench::rate_count::doubt;
   out["tolerance"] = bench::rate_count::tolerance;
+  out["rates"] = json::array();
+  for (const key_row& row : report.rates) out["rates"].push_back(as_json(row));
   out["kinds"] = json::array();
   for (const kind_row& row : report.kinds) out["kinds"].push_back(as_json(row));
   out["keyed"] = json::array();
@@ -140,6 +146,28 @@ void write_kinds(output& out, const painter& paint, const bench_report& report) 
         ns(figures.absent_single), ns(figures.absent_dependent), ns(figures.present_batch), ns(figures.present_single),
         fmt::format("{:.2f}", figures.bits_per_key), fpr_cell(figures.absent, target_fpr, paint, 10))));
   }
+}
+
+// What a program that chooses nothing gets, first of all.
+void write_rates(output& out, const painter& paint, const bench_report& report) {
+  constexpr std::string_view layout = "{:>9} {:<8} {:>8} {:>9} {:>7} {:>7} {:>7} {:>7} {:>7} {:>9}";
+  const key_row& first = report.rates.front();
+  write_heading(out, paint,
+                fmt::format("ns per key of {} with hash {}, {} of 64 bits", first.kind->name, default_hash::info.name,
+                            number_of(first.size.keys, "integer")));
+  write_heading(out, paint, fmt::format("{:>9} {:<8} {:>8} {:>9} {:^15} {:^15}", "", "", "", "", "add", "look up"));
+  write_heading(out, paint,
+                fmt::format(fmt::runtime(layout), "FPR", "layout", "bits/key", "memory", "batch", "single", "batch",
+                            "single", "latency", "measured"));
+  for (const key_row& row : report.rates) {
+    const bench::case_figures& figures = row.figures;
+    out.write(as_line(fmt::format(
+        fmt::runtime(layout), percent(row.size.fpr), row.layout.empty() ? std::string_view("-") : row.layout,
+        fmt::format("{:.2f}", figures.bits_per_key), human_size(figures.memory_bytes), ns(figures.add),
+        ns(figures.add_single), ns(figures.absent_batch), ns(figures.absent_single), ns(figures.absent_dependent),
+        fpr_cell(figures.absent, row.size.fpr, paint, 10))));
+  }
+  out.write("\n");
 }
 
 void write_keys(output& out, const painter& paint, const bench_report& report) {
@@ -309,6 +337,7 @@ outcome<int> run_bench(const options& opts) {
     const painter paint(opts, STDOUT_FILENO);
     const std::string_view layout = request->keyed_size.layout;
     out.write(fmt::format("{}{}{}\n\n", report->machine, layout.empty() ? "" : "; layout ", layout));
+    if (!report->rates.empty()) write_rates(out, paint, *report);
     write_kinds(out, paint, *report);
     if (!report->keys.empty()) write_keys(out, paint, *report);
     if (!report->floors.empty()) write_floors(out, paint, *report);
@@ -337,7 +366,9 @@ const verb bench_verb = {
     .summary = "measure kinds and hashes on this machine",
     .usage = "[OPTIONS]",
     .description =
-        "Measures each kind at several sizes: nanoseconds per key to add keys and to look up absent and present "
+        "First the filter of a program that chooses nothing (or that of --kind): integers with the default hash, at "
+        "0.1, 1, 5 and 10 %, with its layout and memory.\n\n"
+        "Then each kind at several sizes: nanoseconds per key to add keys and to look up absent and present "
         "keys, in batches and one by one (latency: each look-up depends on the result of the previous one), "
         "bits per key, and the false-positive rate (FPR) on random keys. Hashing is not included. -n, -p and "
         "--kind narrow the table down; with --kind, --layout selects one of its layouts; --hash changes the "

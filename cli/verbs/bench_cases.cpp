@@ -57,7 +57,7 @@ bool go_together(const kind_info& kind, const hash_info& hash) {
 
 const hash_info& hash_for(const kind_info& kind, const bench_request& request) {
   if (request.hash != nullptr) return *request.hash;
-  return kind.integer_keys ? identity::info : xxh3::info;
+  return kind.integer_keys ? identity::info : default_hash::info;
 }
 
 // A case of digests for the kind with this info.
@@ -74,7 +74,7 @@ outcome<bench::timed_case> make_case(const kind_info& kind, const bench::case_si
   return out;
 }
 
-// A case of keys for the kind with this info, hashed with xxh3.
+// A case of keys for the kind with this info, hashed with the default hash.
 outcome<bench::timed_case> make_keyed_case(const kind_info& kind, const bench::case_size& size,
                                            const bench::key_type& type) {
   outcome<bench::timed_case> out = fail_usage("no such kind");
@@ -157,7 +157,7 @@ outcome<void> measure_kinds(const options& opts, const bench_request& request, b
 // ---- keys with their hash, and the floor ----------------------------------------------------------------------------
 
 outcome<void> measure_keys(const bench_request& request, bench_report& report) {
-  if (request.hash != nullptr && request.hash->id != xxh3::info.id) return {};
+  if (request.hash != nullptr && request.hash->id != default_hash::info.id) return {};
   const kind_info& kind = request.kind == nullptr ? blocked::info : *request.kind;
   if (kind.integer_keys) return {};
   for (const bench::key_type& type : bench::key_types) {
@@ -165,6 +165,26 @@ outcome<void> measure_keys(const bench_request& request, bench_report& report) {
     if (!each) return failed(each.error());
     const auto figures = bench::measure(*each, request.effort, [](std::uint64_t /*keys*/) {});
     report.keys.push_back({.kind = &kind, .type = &type, .size = request.keyed_size, .figures = figures});
+  }
+  return {};
+}
+
+// The same with integers, over FPRs.
+outcome<void> measure_rates(const bench_request& request, bench_report& report) {
+  constexpr std::array rates = {0.001, 0.01, 0.05, 0.1};
+  if (request.hash != nullptr && request.hash->id != default_hash::info.id) return {};
+  const kind_info& kind = request.kind == nullptr ? blocked::info : *request.kind;
+  if (kind.integer_keys) return {};
+  for (const double fpr : rates) {
+    bench::case_size size = request.keyed_size;
+    size.fpr = fpr;
+    const auto plan = plan_kind(kind, {.keys = size.keys, .fpr = fpr}, size.layout);
+    if (!plan) continue;  // a layout that does not reach it
+    const bench::key_type& type = bench::key_types.front();
+    auto each = make_keyed_case(kind, size, type);
+    if (!each) return failed(each.error());
+    const auto figures = bench::measure(*each, request.effort, [](std::uint64_t /*keys*/) {});
+    report.rates.push_back({.kind = &kind, .type = &type, .size = size, .layout = plan->layout, .figures = figures});
   }
   return {};
 }
@@ -330,6 +350,7 @@ outcome<bench_report> run_bench(const options& opts, const bench_request& reques
   report.machine = machine_text();
   // They wait for each other by spinning: no more of them than there are processors.
   report.threads = std::clamp(std::thread::hardware_concurrency(), 1U, request.threads);
+  if (auto done = measure_rates(request, report); !done) return failed(done.error());
   if (auto done = measure_kinds(opts, request, report); !done) return failed(done.error());
   if (auto done = measure_keys(request, report); !done) return failed(done.error());
   if (auto done = measure_floors(request, report); !done) return failed(done.error());

@@ -1,6 +1,6 @@
 // cli/verbs/bench_cases.hpp: what `bloomery bench` measures; verb_bench.cpp shows it.
 //
-// Kinds: each at several sizes and FPRs, timed with digests that are made before the clock runs; one of them also with
+// First one kind, the default one unless another is named, with its hash at several FPRs. Kinds: each at several sizes and FPRs, timed with digests that are made before the clock runs; one of them also with
 // keys that it hashes. The memory-latency floor: what a look-up costs at least at such sizes. Hashes: the cost of each,
 // and its false-positive rate on keys that are hard on a weak hash. The measuring itself is bench/timed_case.hpp and
 // bench/floor.hpp, which the programs in bench/ use too; kinds and hashes come from their lists.
@@ -49,6 +49,7 @@ struct key_row {
   const kind_info* kind = nullptr;
   const bench::key_type* type = nullptr;
   bench::case_size size{};
+  std::string_view layout{};  // that the kind chose; empty: it tells none
   bench::case_figures figures{};
 };
 
@@ -69,7 +70,8 @@ struct hash_row {
 struct bench_report {
   std::string machine{};
   std::vector<kind_row> kinds{};
-  std::vector<key_row> keys{};  // empty: of a hash or kind that is not timed with keys
+  std::vector<key_row> rates{};  // of integers, by FPR; empty as `keys` is
+  std::vector<key_row> keys{};   // empty: of a hash or kind that is not timed with keys
   std::vector<bench::floor_figures> floors{};
   unsigned threads = 1;                        // of the floor
   std::vector<const kind_info*> hash_kinds{};  // in which hashes were measured; empty: not at all

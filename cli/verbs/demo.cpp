@@ -125,7 +125,7 @@ class narrator {
     chart_curve expected{.name = "expected"};
     for (int i = 1; i <= 48; ++i) {
       const auto keys = static_cast<std::uint64_t>(static_cast<double>(f.keys) * i / 24.0);
-      const auto at = blocked::plan({.keys = keys, .bits = f.plan.bits, .hashes = f.plan.hashes});
+      const auto at = blocked::plan({.keys = keys, .bits = f.plan.bits, .hashes = f.plan.hashes}, f.plan.layout);
       if (at) expected.points.push_back({static_cast<double>(keys), at->fpr});
     }
     chart_curve measured{.name = "measured", .joined = false};

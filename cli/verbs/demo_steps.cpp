@@ -192,7 +192,8 @@ result<answer_count> demo_tour::query_absent(std::uint64_t count) {
 }
 
 result<void> demo_tour::add_point() {
-  const auto expected = blocked::plan({.keys = added_, .bits = figures_.plan.bits, .hashes = figures_.plan.hashes});
+  const auto expected =
+      blocked::plan({.keys = added_, .bits = figures_.plan.bits, .hashes = figures_.plan.hashes}, figures_.plan.layout);
   if (!expected) return fail(expected.error());
   auto measured = query_absent(std::clamp(figures_.keys / 5, min_queries, max_queries / 5));
   if (!measured) return fail(measured.error());

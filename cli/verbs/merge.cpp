@@ -40,6 +40,15 @@ std::string hash_text(const hash_spec& hash) {
   return fmt::format("{} seed {}", info == nullptr ? std::string_view("?") : info->name, hash.seed);
 }
 
+// With which options a filter that is built again can be merged with the first.
+std::string options_like(const std::string& first, const any_filter& filter, const opened_filter& next) {
+  if (!filter.capabilities().is_static && filter.shards() == 0 && next.format->is_native()) {
+    return fmt::format("--like {}", first);
+  }
+  const hash_info* info = find_hash(filter.hash().id);
+  return fmt::format("--hash {} --seed {}", info == nullptr ? std::string_view("?") : info->name, filter.hash().seed);
+}
+
 // Sets of other digests have nothing in common, whatever their bits.
 outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
   const std::string& first = so_far.names.front();
@@ -61,8 +70,10 @@ outcome<void> check_same_keys(const merged& so_far, const opened_filter& next) {
   const hash_spec& a = filter.hash();
   const hash_spec& b = next.filter.hash();
   if (a.id != b.id || a.seed != b.seed) {
-    return fail_text(fmt::format("{} was built with {}, {} with {}: only filters of one hash and seed can be merged",
-                                 first, hash_text(a), next.name, hash_text(b)));
+    return fail_text(
+        fmt::format("{} was built with {}, {} with {}: only filters of one hash and seed can be merged; "
+                    "build one of them again with {}",
+                    first, hash_text(a), next.name, hash_text(b), options_like(first, filter, next)));
   }
   if (a.key_id != b.key_id) {
     return fail_text(
@@ -103,6 +114,7 @@ failed refuse_shapes(const std::string& name, const any_filter& one, const std::
     const fact* same = theirs.find(ours.name);
     if (same == nullptr || same->value == ours.value) continue;
     text.append(fmt::format("; {} {} and {}", ours.label, value(ours), value(*same)));
+    if (ours.name == "layout") text.append(fmt::format("; build one of them again with --layout {}", value(ours)));
   }
   return fail_text(std::move(text));
 }

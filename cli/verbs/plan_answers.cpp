@@ -78,9 +78,15 @@ std::string plan_delivered_advice(const plan_question& question, const plan_row&
   return text;
 }
 
+// Of the filter that was planned, not the one that would be chosen for other numbers.
+std::string_view layout_of(const plan_question& question, const plan_row& row) {
+  return row.plan->layout.empty() ? std::string_view(question.layout) : row.plan->layout;
+}
+
 std::string headroom_advice(const plan_question& question, const plan_row& row) {
   const auto later = static_cast<std::uint64_t>(std::ceil(static_cast<double>(row.plan->keys) * 1.25));
-  const auto overfull = row.solve({.keys = later, .bits = row.plan->bits, .hashes = row.plan->hashes}, question.layout);
+  const auto overfull =
+      row.solve({.keys = later, .bits = row.plan->bits, .hashes = row.plan->hashes}, layout_of(question, row));
   const auto roomy = row.solve({.keys = later, .fpr = row.plan->fpr}, question.layout);
   std::string text = "Keep 20-30 % headroom.";
   if (overfull) {
@@ -173,7 +179,8 @@ line_chart fill_chart(const plan_question& question, const std::vector<const pla
     for (int i = 1; i <= points; ++i) {
       const double share = 2.0 * i / points;
       const auto keys = static_cast<std::uint64_t>(std::ceil(static_cast<double>(row->plan->keys) * share));
-      const auto at = row->solve({.keys = keys, .bits = row->plan->bits, .hashes = row->plan->hashes}, question.layout);
+      const auto at =
+          row->solve({.keys = keys, .bits = row->plan->bits, .hashes = row->plan->hashes}, layout_of(question, *row));
       if (at) curve.points.push_back({share * 100.0, at->fpr});
     }
     chart.curves.push_back(std::move(curve));

@@ -219,8 +219,9 @@ std::string fpr_advice(const findings& found, const opened_filter& opened) {
         "has a better one",
         hash->name, opened.format->name);
   }
-  if (hash != nullptr && hash->id != xxh3::info.id) {
-    return fmt::format("it is not overfull: the hash {} may be too weak; build it again with --hash xxh3", hash->name);
+  if (hash != nullptr && hash->id != default_hash::info.id && hash->id != xxh3::info.id) {
+    return fmt::format("it is not overfull: the hash {} may be too weak; build it again with --hash {}", hash->name,
+                       default_hash::info.name);
   }
   return "it is not overfull: its bits are not what its keys should have made of them; build it again";
 }

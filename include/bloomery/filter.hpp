@@ -8,7 +8,7 @@
 //     seen->save("seen.bloom");
 //     auto again = bloomery::filter<bloomery::blocked>::load("seen.bloom");
 //
-// The hash is xxh3 with seed 0 unless you choose another; for keys that an opponent may choose, take a keyed one
+// The hash is mum2 with seed 0 unless you choose another; for keys that an opponent may choose, take a keyed one
 // (docs/hashes.md). A file remembers hash, seed and key id, and load refuses a file of another hash, seed or key.
 //
 // A filter that needs 128-bit digests (docs/hashes.md) makes them by itself; prehashed{} keys stay 64 bits wide, so
@@ -42,7 +42,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-template <filter_kind K, hash_function H = xxh3>
+template <filter_kind K, hash_function H = default_hash>
 class filter {
  public:
   static result<filter> make(const filter_params& params, const H& hash = {}) noexcept requires dynamic_kind<K> {

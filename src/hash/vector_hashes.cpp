@@ -13,8 +13,8 @@ void integer_digests(const H& hash, const std::uint64_t* keys, std::size_t count
   for (std::size_t i = 0; i < count; ++i) digests[i] = hash.integer(keys[i]);
 }
 
-BLOOMERY_BODY void byte_digests(const xxh3& hash, const byte_key* keys, std::size_t count,
-                                std::uint64_t* digests) noexcept {
+template <class H>
+void byte_digests(const H& hash, const byte_key* keys, std::size_t count, std::uint64_t* digests) noexcept {
   for (std::size_t i = 0; i < count; ++i) digests[i] = hash(keys[i].data(), keys[i].size());
 }
 
@@ -36,11 +36,12 @@ BLOOMERY_FOR_AVX2 void integer_digests(const H& hash, const std::uint64_t* keys,
   for (; i < count; ++i) digests[i] = hash.integer(keys[i]);
 }
 
-BLOOMERY_FOR_AVX2 BLOOMERY_BODY void byte_digests(const xxh3& hash, const byte_key* keys, std::size_t count,
-                                                  std::uint64_t* digests) noexcept {
+template <class H>
+BLOOMERY_FOR_AVX2 void byte_digests(const H& hash, const byte_key* keys, std::size_t count,
+                                    std::uint64_t* digests) noexcept {
   const xxh3_short constants(hash.seed);
   std::size_t i = 0;
-  for (; i + 4 <= count; i += 4) store(digests + i, xxh3_four_keys(hash, constants, keys + i));
+  for (; i + 4 <= count; i += 4) store(digests + i, hash_four_keys(hash, constants, keys + i));
   for (; i < count; ++i) digests[i] = hash(keys[i].data(), keys[i].size());
 }
 
@@ -52,14 +53,25 @@ BLOOMERY_FOR_AVX2 BLOOMERY_BODY void byte_digests(const xxh3& hash, const byte_k
 
 BLOOMERY_BODY const vector_hashes& vector_hashes::for_isa(isa level) noexcept {
 #ifdef BLOOMERY_X86
-  static constexpr vector_hashes with_avx2{kernels::avx2::integer_digests<xxh3>, kernels::avx2::integer_digests<mum>,
-                                           kernels::avx2::integer_digests<aes2>, kernels::avx2::byte_digests};
+  static constexpr vector_hashes with_avx2{
+      .xxh3_integers = kernels::avx2::integer_digests<xxh3>,
+      .mum_integers = kernels::avx2::integer_digests<mum>,
+      .aes2_integers = kernels::avx2::integer_digests<aes2>,
+      .mum2_integers = kernels::avx2::integer_digests<mum2>,
+      .xxh3_bytes = kernels::avx2::byte_digests<xxh3>,
+      .mum2_bytes = kernels::avx2::byte_digests<mum2>,
+  };
   if (level == isa::avx2 || level == isa::avx512) return with_avx2;
 #endif
   static_cast<void>(level);
-  static constexpr vector_hashes plain{kernels::portable::integer_digests<xxh3>,
-                                       kernels::portable::integer_digests<mum>,
-                                       kernels::portable::integer_digests<aes2>, kernels::portable::byte_digests};
+  static constexpr vector_hashes plain{
+      .xxh3_integers = kernels::portable::integer_digests<xxh3>,
+      .mum_integers = kernels::portable::integer_digests<mum>,
+      .aes2_integers = kernels::portable::integer_digests<aes2>,
+      .mum2_integers = kernels::portable::integer_digests<mum2>,
+      .xxh3_bytes = kernels::portable::byte_digests<xxh3>,
+      .mum2_bytes = kernels::portable::byte_digests<mum2>,
+  };
   return plain;
 }
 

@@ -11,6 +11,16 @@ inline namespace BLOOMERY_TARGET_ABI {
 // The batches in plain C++: the bits and answers that every instruction set must give.
 namespace portable {
 
+template <class Layout>
+bool blocked_contains_one(const std::uint64_t* words, std::uint64_t blocks, unsigned hashes,
+                          std::uint64_t digest) noexcept {
+  return blocked_contains<Layout>(blocked_view{words, blocks, hashes}, digest);
+}
+template <class Layout>
+bool blocked_insert_one(std::uint64_t* words, std::uint64_t blocks, unsigned hashes, std::uint64_t digest) noexcept {
+  return blocked_insert<Layout>(words, blocked_view{words, blocks, hashes}, digest);
+}
+
 template <class Layout, class Each>
 void blocked_batch(const blocked_view& view, std::size_t count, const digest_feed& feed, Each&& each) {
   std::array<std::uint64_t, blocked_group> buffer;
@@ -100,8 +110,8 @@ const blocked_kernels<Layout>& blocked_kernels<Layout>::for_isa(isa level) noexc
                                                avx512::blocked_insert_one<Layout>};
   static constexpr blocked_kernels with_avx2{avx2::blocked_contains_one<Layout>, avx2::blocked_insert_one<Layout>};
   static constexpr blocked_kernels with_sse2{sse2::blocked_contains_one<Layout>, sse2::blocked_insert_one<Layout>};
-  if (level == isa::avx512) return with_avx512;
-  if (level == isa::avx2) return with_avx2;
+  if (level == isa::avx512 && !Layout::fixed) return with_avx512;  // see dispatch.hpp
+  if (level == isa::avx2 || level == isa::avx512) return with_avx2;
   if (level == isa::sse2) return with_sse2;
 #endif
 #ifdef BLOOMERY_NEON
@@ -109,7 +119,7 @@ const blocked_kernels<Layout>& blocked_kernels<Layout>::for_isa(isa level) noexc
   if (level == isa::neon) return with_neon;
 #endif
   static_cast<void>(level);
-  static constexpr blocked_kernels plain{blocked_contains<Layout>, blocked_insert<Layout>};
+  static constexpr blocked_kernels plain{portable::blocked_contains_one<Layout>, portable::blocked_insert_one<Layout>};
   return plain;
 }
 

@@ -3,21 +3,16 @@
 namespace bloomery::inline BLOOMERY_ABI {
 namespace detail {
 
-BLOOMERY_BODY result<block_layout> find_layout(std::string_view name) noexcept {
-  if (name.empty() || name == "split64") return block_layout::split64;
-  if (name == "split32") return block_layout::split32;
-  return fail(errc::unknown_layout, "kind blocked has the layouts split64 and split32");
+// What split32 may cost in bits, for an FPR down to this one.
+inline constexpr double quick_layout_share = 1.07;
+inline constexpr double quick_layout_fpr = 0.005;
+
+inline std::string_view layout_name(block_layout layout) noexcept {
+  return layout == block_layout::split64 ? "split64" : "split32";
 }
 
-}  // namespace detail
-}  // namespace bloomery::inline BLOOMERY_ABI
-
-namespace bloomery::inline BLOOMERY_ABI {
-
-BLOOMERY_BODY result<size_plan> blocked::plan(const size_request& request, std::string_view layout) noexcept {
-  const auto found = detail::find_layout(layout);
-  if (!found) return fail(found.error());
-  const blocked_model model{*found};
+BLOOMERY_BODY result<size_plan> plan_layout(const size_request& request, block_layout layout) noexcept {
+  const blocked_model model{layout};
   auto solved = sizing::solve(model, request);
   if (!solved) return solved;
   const std::uint64_t blocks = solved->bits / model.block_bits();
@@ -26,7 +21,40 @@ BLOOMERY_BODY result<size_plan> blocked::plan(const size_request& request, std::
     return fail(errc::not_enough_hash_bits, "kind blocked",
                 {solved->keys, sizing::hash_bits_needed(solved->keys, solved->fpr), 64});
   }
+  solved->layout = layout_name(layout);
   return solved;
+}
+
+// How many times the bits of split64 split32 needs for the same keys and FPR; with a size and an FPR, how many times
+// fewer keys it takes.
+BLOOMERY_BODY double cost_of_split32(const size_request& request, const size_plan& narrow,
+                                     const size_plan& wide) noexcept {
+  if (!request.keys) return static_cast<double>(wide.keys) / static_cast<double>(narrow.keys);
+  if (request.fpr) return static_cast<double>(narrow.bits) / static_cast<double>(wide.bits);
+  const auto equal =
+      plan_layout({.keys = request.keys, .fpr = narrow.fpr, .hashes = request.hashes}, block_layout::split64);
+  return equal ? static_cast<double>(narrow.bits) / static_cast<double>(equal->bits) : 0.0;
+}
+
+BLOOMERY_BODY result<size_plan> plan_best_layout(const size_request& request) noexcept {
+  auto wide = plan_layout(request, block_layout::split64);
+  if (!wide) return wide;
+  auto narrow = plan_layout(request, block_layout::split32);
+  if (!narrow) return wide;
+  const double most = request.fpr.value_or(narrow->fpr) >= quick_layout_fpr ? quick_layout_share : 1.0;
+  return cost_of_split32(request, *narrow, *wide) <= most ? narrow : wide;
+}
+
+}  // namespace detail
+}  // namespace bloomery::inline BLOOMERY_ABI
+
+namespace bloomery::inline BLOOMERY_ABI {
+
+BLOOMERY_BODY result<size_plan> blocked::plan(const size_request& request, std::string_view layout) noexcept {
+  if (layout.empty()) return detail::plan_best_layout(request);
+  if (layout == "split64") return detail::plan_layout(request, block_layout::split64);
+  if (layout == "split32") return detail::plan_layout(request, block_layout::split32);
+  return fail(errc::unknown_layout, "kind blocked has the layouts split64 and split32");
 }
 
 BLOOMERY_BODY result<blocked> blocked::make(const filter_params& params) noexcept {
@@ -36,7 +64,7 @@ BLOOMERY_BODY result<blocked> blocked::make(const filter_params& params) noexcep
   if (!store) return fail(store.error());
   blocked filter;
   filter.store_ = std::move(*store);
-  filter.layout_ = *detail::find_layout(params.layout);
+  filter.layout_ = solved->layout == "split64" ? block_layout::split64 : block_layout::split32;
   filter.blocks_ = solved->bits / filter.model().block_bits();
   filter.hashes_ = solved->hashes;
   filter.capacity_ = solved->keys;
@@ -206,8 +234,7 @@ BLOOMERY_BODY result<blocked> blocked::view(const stored_shape& shape, std::span
 }
 
 BLOOMERY_BODY fact_list blocked::facts() const noexcept {
-  return {layout_fact(layout_ == block_layout::split64 ? "split64" : "split32"), blocks_fact(blocks_),
-          bits_fact(bits()), hashes_fact(hashes_)};
+  return {layout_fact(detail::layout_name(layout_)), blocks_fact(blocks_), bits_fact(bits()), hashes_fact(hashes_)};
 }
 
 BLOOMERY_BODY void blocked::explain_part(explanation& out, std::uint64_t digest,

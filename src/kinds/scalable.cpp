@@ -51,7 +51,8 @@ BLOOMERY_BODY result<size_plan> scalable::plan(const size_request& request, std:
   first.hashes.reset();
   const double share = blocked_sub_filters::share(0);
   if (request.fpr && *request.fpr > 0 && *request.fpr < 1) first.fpr = *request.fpr * share;
-  auto solved = *found == chain_layout::redis ? detail::plan_redis_chain(request) : blocked::plan(first);
+  auto solved = *found == chain_layout::redis ? detail::plan_redis_chain(request)
+                                              : blocked::plan(first, blocked_sub_filters::layout);
   if (!solved) return solved;
   solved->hashes = 0;
   solved->grows_to_keys = detail::chain_grows_to(*found, request.fpr.value_or(std::min(solved->fpr / share, 1.0)));

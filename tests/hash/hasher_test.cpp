@@ -43,10 +43,10 @@ TEST(HashList, NamesAndIdsNeverChange) {
     actual.emplace_back(hash::info.id, hash::info.name);
   });
   const std::vector<std::pair<std::uint32_t, std::string>> expected = {
-      {1, "xxh3"},       {2, "xxh64"},           {3, "murmur3-x64-128"}, {4, "murmur3-x86-32"}, {5, "murmur64a"},
-      {6, "fnv1"},       {7, "fnv1a"},           {8, "lookup3"},         {9, "farmhash64"},     {10, "siphash13"},
-      {11, "siphash24"}, {12, "highwayhash64"},  {13, "identity"},       {14, "mum"},           {15, "aes2"},
-      {16, "leveldb"},   {20, "murmur64a-pair"}, {21, "murmur2-pair"},   {22, "murmur3-spark"}};
+      {23, "mum2"},      {1, "xxh3"},       {2, "xxh64"},           {3, "murmur3-x64-128"}, {4, "murmur3-x86-32"},
+      {5, "murmur64a"},  {6, "fnv1"},       {7, "fnv1a"},           {8, "lookup3"},         {9, "farmhash64"},
+      {10, "siphash13"}, {11, "siphash24"}, {12, "highwayhash64"},  {13, "identity"},       {14, "mum"},
+      {15, "aes2"},      {16, "leveldb"},   {20, "murmur64a-pair"}, {21, "murmur2-pair"},   {22, "murmur3-spark"}};
   EXPECT_EQ(actual, expected);
 }
 
@@ -64,9 +64,9 @@ TEST(HashList, IsFoundByNameAndById) {
   EXPECT_EQ(find_hash(17U), nullptr);
 }
 
-TEST(Hasher, DefaultIsXxh3WithSeedZero) {
-  EXPECT_EQ(hasher().spec(), (hash_spec{.id = 1, .seed = 0, .key_id = 0}));
-  EXPECT_EQ(hasher().digest("abc", 3), xxh3{}("abc", 3));
+TEST(Hasher, DefaultIsMum2WithSeedZero) {
+  EXPECT_EQ(hasher().spec(), (hash_spec{.id = 23, .seed = 0, .key_id = 0}));
+  EXPECT_EQ(hasher().digest("abc", 3), mum2{}("abc", 3));
 }
 
 TEST(Hasher, GivesTheDigestsOfEveryHashOfTheList) {

@@ -87,23 +87,24 @@ std::string single_difference(isa level, unsigned hashes) {
   const blocked_view found_view{found.data(), 100, hashes};
   bool same = true;
   for (const std::uint64_t digest : random_digests(1000, hashes)) {
-    const bool changed = insert(found.data(), found_view, digest);
+    const bool changed = insert(found.data(), found_view.blocks, hashes, digest);
     same &= changed == blocked_insert<Layout>(expected.data(), expected_view, digest);
   }
   same &= found == expected;
   for (const std::uint64_t digest : random_digests(1000, hashes + 100)) {
-    same &= contains(found_view, digest) == blocked_contains<Layout>(expected_view, digest);
+    same &=
+        contains(found.data(), found_view.blocks, hashes, digest) == blocked_contains<Layout>(expected_view, digest);
   }
   return same ? std::string() : description("single keys", level, Layout::lane_bits, hashes);
 }
 
 // Keys that the loops hash themselves, if the set can; the expected digests are made one by one.
-template <class Key>
+template <class H, class Key>
 std::string hashing_difference(isa level, const std::vector<Key>& keys) {
-  const xxh3 hash{0x123456789abcdef0ULL};
+  const H hash{0x123456789abcdef0ULL};
   std::vector<std::uint64_t> digests;
   for (const Key& key : keys) digests.push_back(digest_of(hash, key));
-  const key_digests<xxh3, Key> source{hash, keys};
+  const key_digests<H, Key> source{hash, keys};
   const digest_feed next(source);
   const digest_feed given(digests.data());
   const batch_answers<split64> expected(given, keys.size() / 2, keys.size(), 50, 7, isa::scalar);
@@ -308,9 +309,12 @@ inline std::string kernel_difference(isa level) {
     if (difference.empty()) difference = fuse_difference<std::uint16_t, 4>(level, bits, 0);
     if (difference.empty() && bits <= 11) difference = fuse_difference<std::uint32_t, 3>(level, bits, 10);
   }
-  if (difference.empty()) difference = hashing_difference(level, random_digests(411, 7));
+  if (difference.empty()) difference = hashing_difference<xxh3>(level, random_digests(411, 7));
+  if (difference.empty()) difference = hashing_difference<mum2>(level, random_digests(411, 7));
   for (const auto& [shortest, longest] : length_ranges) {
-    if (difference.empty()) difference = hashing_difference(level, keys_of_length(shortest, longest, 411));
+    const auto keys = keys_of_length(shortest, longest, 411);
+    if (difference.empty()) difference = hashing_difference<xxh3>(level, keys);
+    if (difference.empty()) difference = hashing_difference<mum2>(level, keys);
   }
   return difference;
 }

@@ -335,7 +335,7 @@ TEST(Fuse, AFilterOfItHashesKeysOfAnySort) {
     names.push_back("name " + std::to_string(i % 4000));
     numbers.push_back(i * 3);
   }
-  const auto of_names = filter<fuse>::build(std::span<const std::string>(names), {.fpr = 0.01}, xxh3{7}, 2);
+  const auto of_names = filter<fuse>::build(std::span<const std::string>(names), {.fpr = 0.01}, default_hash{7}, 2);
   const auto of_numbers = filter<fuse>::build(std::span<const std::uint64_t>(numbers), {.fpr = 0.001});
   ASSERT_TRUE(of_names && of_numbers);
   EXPECT_EQ(of_names->kind().keys().keys, 4000U);

@@ -10,9 +10,9 @@ using namespace bloomery::test;
 struct counted_blocked : blocked {
   static inline std::uint64_t sized = 0;
   explicit counted_blocked(blocked from) noexcept : blocked(std::move(from)) {}
-  static result<size_plan> plan(const size_request& request) noexcept {
+  static result<size_plan> plan(const size_request& request, std::string_view layout) noexcept {
     ++sized;
-    return blocked::plan(request);
+    return blocked::plan(request, layout);
   }
   static result<counted_blocked> make(const filter_params& params) noexcept {
     sized += params.bits ? 0 : 1;
@@ -46,7 +46,7 @@ TEST(ScalableWork, SmallLinksThatDoNotGrowAreSizedAFewTimes) {
     EXPECT_LE(counted_blocked::sized, 10U);
     // And each has the bits that it would have by itself.
     for (std::size_t i = 0; i < sub_filters.sub_filters().size(); i += 97) {
-      const auto plan = blocked::plan({.keys = first_keys, .fpr = sub_filters.rate_of(i)});
+      const auto plan = blocked::plan({.keys = first_keys, .fpr = sub_filters.rate_of(i)}, "split64");
       ASSERT_TRUE(plan);
       EXPECT_EQ(sub_filters.sub_filters()[i].filter.payload().size() * 8, plan->bits) << i;
       EXPECT_EQ(sub_filters.sub_filters()[i].filter.hashes(), plan->hashes) << i;

@@ -80,6 +80,23 @@ void expect_golden(const std::string& name, const hash_spec& hash = golden_spec,
   }
 }
 
+// Integers by the default hash, in the default kind with the layout that it chooses.
+TEST(Golden, TheDefaultIsReadAndWrittenAgain) {
+  const bytes file = read_bytes(golden_path("blocked-mum2.bloom"));
+  ASSERT_FALSE(file.empty());
+  const auto loaded = load_bytes<blocked>(file);
+  ASSERT_TRUE(loaded);
+  EXPECT_EQ(loaded->hash, (hash_spec{.id = 23, .seed = 7}));
+  EXPECT_EQ(loaded->filter.keys().keys, golden_keys);
+  auto again = blocked::make({.keys = golden_keys, .fpr = 0.01});
+  ASSERT_TRUE(again);
+  for (std::uint64_t i = 0; i < golden_keys; ++i) again->insert(digest_of(default_hash{.seed = 7}, i));
+  EXPECT_TRUE(*again == loaded->filter);
+  memory_sink sink;
+  ASSERT_TRUE(save_to(*again, loaded->hash, byte_sink(sink)));
+  EXPECT_TRUE(bytes(sink.bytes().begin(), sink.bytes().end()) == file);
+}
+
 TEST(Golden, BloomIsReadAndWrittenAgain) {
   expect_golden<bloom>("bloom.bloom");
   expect_golden<bloom>("bloom.txt", golden_spec, {.text = true});

@@ -24,7 +24,7 @@ std::vector<std::string> texts(std::size_t first, std::size_t count) {
   return keys;
 }
 
-template <class K, class H = xxh3>
+template <class K, class H = default_hash>
 filter<K, H> saved_filter(const std::string& path, const std::vector<std::string>& keys, const H& hash = {},
                           filter_params params = {.keys = 20'000, .fpr = 0.01}) {
   auto made = filter<K, H>::make(params, hash);
@@ -103,11 +103,11 @@ TEST(MappedFilter, TakesKeysOfAnyTypeAndBatchesOfWhatASpanTakes) {
 TEST(MappedFilter, AFileOfAnotherHashSeedKeyOrKindIsRefused) {
   const folder box;
   const std::string path = box / "f";
-  saved_filter<bloom>(path, texts(0, 10), xxh3{.seed = 7});
-  EXPECT_TRUE((mapped_filter<bloom>::open(path, xxh3{.seed = 7})));
+  saved_filter<bloom>(path, texts(0, 10), default_hash{.seed = 7});
+  EXPECT_TRUE((mapped_filter<bloom>::open(path, default_hash{.seed = 7})));
   EXPECT_EQ(mapped_filter<bloom>::open(path).error().code, errc::mismatch);
   EXPECT_EQ((mapped_filter<bloom, siphash24>::open(path, siphash24{.key = {1, 2}}).error().code), errc::mismatch);
-  EXPECT_EQ(mapped_filter<blocked>::open(path, xxh3{.seed = 7}).error().code, errc::unsupported);
+  EXPECT_EQ(mapped_filter<blocked>::open(path, default_hash{.seed = 7}).error().code, errc::unsupported);
   saved_filter<bloom, siphash24>(path, texts(0, 10), siphash24{.key = {1, 2}});
   EXPECT_EQ((mapped_filter<bloom, siphash24>::open(path, siphash24{.key = {1, 3}}).error().code), errc::mismatch);
   EXPECT_EQ(mapped_filter<bloom>::open(box / "none").error().code, errc::io);

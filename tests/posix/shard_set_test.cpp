@@ -125,7 +125,7 @@ TEST_F(ShardSet, ADamagedShardIsNamed) {
 
 TEST_F(ShardSet, OtherKindsHashesAndSeedsAreRefused) {
   EXPECT_EQ(load_set_error<bloom>(path()), "shard 00-of-04 holds a filter of kind number 2, not bloom (kind number 1)");
-  EXPECT_EQ(error_of(sharded<blocked>::load(path().c_str(), xxh3{.seed = 3})),
+  EXPECT_EQ(error_of(sharded<blocked>::load(path().c_str(), default_hash{.seed = 3})),
             "shard 00-of-04 was written with another hash, seed or key than the program uses");
 }
 

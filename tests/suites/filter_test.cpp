@@ -137,7 +137,7 @@ TYPED_TEST(KeyedFilter, AddIsInsertWithoutItsAnswer) {
 TYPED_TEST(KeyedFilter, ReportsWhatItHoldsAndIsEmptyAfterClear) {
   auto seen = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
   const auto empty = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01});
-  const auto seeded = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01}, xxh3{.seed = 1});
+  const auto seeded = filter<TypeParam>::make({.keys = 1000, .fpr = 0.01}, default_hash{.seed = 1});
   EXPECT_TRUE(*seen == *empty);
   EXPECT_FALSE(*seeded == *empty) << "another seed";
   for (int i = 0; i < 500; ++i) seen->insert(i);
@@ -164,7 +164,7 @@ TEST(KeyedBlocked, IntersectsFiltersOfOneHash) {
   int others = 0;
   for (int i = 0; i < 400; ++i) others += a->may_contain(i) ? 1 : 0;
   EXPECT_LT(others, 20);
-  const auto seeded = filter<blocked>::make({.keys = 1000, .fpr = 0.001}, xxh3{.seed = 1});
+  const auto seeded = filter<blocked>::make({.keys = 1000, .fpr = 0.001}, default_hash{.seed = 1});
   EXPECT_EQ(a->intersect(*seeded).error().code, errc::mismatch);
 }
 
@@ -262,10 +262,10 @@ TEST(KeyedBloom, ConcurrentWritersUse128BitDigestsToo) {
 
 TYPED_TEST(KeyedFilter, FilesOfAnotherHashSeedOrKeyAreRefused) {
   const std::string path = testing::TempDir() + "bloomery_keyed_" + std::string(TypeParam::info.name) + ".bloom";
-  auto seen = filter<TypeParam>::make({.keys = 100, .fpr = 0.01}, xxh3{.seed = 5});
+  auto seen = filter<TypeParam>::make({.keys = 100, .fpr = 0.01}, default_hash{.seed = 5});
   seen->insert("alice");
   ASSERT_TRUE(seen->save(path.c_str(), {.replace = true}));
-  auto again = filter<TypeParam>::load(path.c_str(), xxh3{.seed = 5});
+  auto again = filter<TypeParam>::load(path.c_str(), default_hash{.seed = 5});
   ASSERT_TRUE(again);
   EXPECT_TRUE(again->may_contain("alice"));
   EXPECT_EQ(filter<TypeParam>::load(path.c_str()).error().code, errc::mismatch);
@@ -276,7 +276,7 @@ TYPED_TEST(KeyedFilter, FilesOfAnotherHashSeedOrKeyAreRefused) {
 
 TYPED_TEST(KeyedMergedFilter, OfDifferentSeedsDoNotMerge) {
   auto a = filter<TypeParam>::make({.keys = 100, .fpr = 0.01});
-  auto b = filter<TypeParam>::make({.keys = 100, .fpr = 0.01}, xxh3{.seed = 1});
+  auto b = filter<TypeParam>::make({.keys = 100, .fpr = 0.01}, default_hash{.seed = 1});
   auto c = filter<TypeParam>::make({.keys = 100, .fpr = 0.01});
   c->insert("carol");
   EXPECT_EQ(a->merge(*b).error().code, errc::mismatch);

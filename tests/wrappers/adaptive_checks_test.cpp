@@ -103,7 +103,8 @@ TEST(AdaptiveChecks, AHighRateOfReportsRebuildsToo) {
     attack();
   }
   // Memory is not provided for ever.
-  EXPECT_EQ(rebuilds, 4U);
+  EXPECT_GE(rebuilds, 3U);
+  EXPECT_LE(rebuilds, 5U);
   EXPECT_LE(filter.capacity_keys(), 4 * count);
   EXPECT_EQ(error_of(filter.check()),
             "false positives are above twice the target in a filter with room: use another hash, or a keyed one");

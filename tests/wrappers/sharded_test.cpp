@@ -158,7 +158,7 @@ TYPED_TEST(ShardedMerge, RefusesWhatIsNotAlike) {
   same.add_batch(view(digests_from(0, 500)));
   EXPECT_EQ(error_of(a.merge(make<TypeParam>(1000, 5))),
             "the filters do not fit together: one is of 4 shards, the other of 5");
-  const auto seeded = sharded<TypeParam>::make({.keys = 1000, .fpr = 0.01}, 4, xxh3{.seed = 9});
+  const auto seeded = sharded<TypeParam>::make({.keys = 1000, .fpr = 0.01}, 4, default_hash{.seed = 9});
   EXPECT_EQ(error_of(a.merge(*seeded)), "the filters do not fit together: they use different seeds or keys");
   EXPECT_TRUE(a == same);
 }

@@ -11,6 +11,8 @@
 
 // Of the parts of a loop: they cost nothing, and carry their vectors in registers.
 #define BLOOMERY_ALWAYS_INLINE __attribute__((always_inline))
+// Of the rarer of two ways, which would make the loop around the other one longer.
+#define BLOOMERY_APART __attribute__((noinline))
 
 #if defined(__x86_64__)
 

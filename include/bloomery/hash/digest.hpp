@@ -24,6 +24,12 @@ concept run_time_hash = requires(const H hash, const void* bytes, std::size_t si
 template <class H>
 concept digester = hash_function<H> || run_time_hash<H>;
 
+// Takes an integer key from a register.
+template <class H>
+concept integer_digester = integer_hash<H> ||(run_time_hash<H>&& requires(const H hash, std::uint64_t key) {
+  { hash.integer(key) } -> std::same_as<std::uint64_t>;
+});
+
 template <digester H>
 const hash_info& info_of(const H& hash) noexcept {
   if constexpr (hash_function<H>) {

@@ -19,7 +19,17 @@
 namespace bloomery::inline BLOOMERY_ABI {
 
 // Pairs of hash and key type that vector loops compute themselves.
-enum class inlined_hash : std::uint8_t { none, xxh3_integers, mum_integers, aes2_integers, xxh3_views, xxh3_strings };
+enum class inlined_hash : std::uint8_t {
+  none,
+  xxh3_integers,
+  mum_integers,
+  aes2_integers,
+  mum2_integers,
+  xxh3_views,
+  xxh3_strings,
+  mum2_views,
+  mum2_strings
+};
 
 class digest_feed {
  public:

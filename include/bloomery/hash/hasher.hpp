@@ -35,6 +35,7 @@ struct hash_operations {
   const hash_info* info;
   std::size_t only_size_bytes;  // 0: keys of every size
   std::uint64_t (*digest)(const void* state, const void* bytes, std::size_t size) noexcept;
+  std::uint64_t (*integer_digest)(const void* state, std::uint64_t key) noexcept;
   digest128 (*digest128_of)(const void* state, const void* bytes, std::size_t size) noexcept;
   void (*digests)(const void* state, std::span<const std::string_view> keys, std::uint64_t* out) noexcept;
   void (*digests128)(const void* state, std::span<const std::string_view> keys, digest128* out) noexcept;
@@ -82,6 +83,9 @@ struct hash_functions {
   }
   static std::uint64_t digest(const void* state, const void* bytes, std::size_t size) noexcept {
     return digest_bytes(self(state), bytes, size);
+  }
+  static std::uint64_t integer_digest(const void* state, std::uint64_t key) noexcept {
+    return digest_of(self(state), key);
   }
   static digest128 digest128_of(const void* state, const void* bytes, std::size_t size) noexcept {
     return hash128_or_widened(self(state), bytes, size);
@@ -161,6 +165,7 @@ inline constexpr hash_operations operations_of = {
     .info = &H::info,
     .only_size_bytes = only_size_of<H>(),
     .digest = hash_functions<H>::digest,
+    .integer_digest = hash_functions<H>::integer_digest,
     .digest128_of = hash_functions<H>::digest128_of,
     .digests = hash_functions<H>::digests,
     .digests128 = hash_functions<H>::digests128,
@@ -173,8 +178,8 @@ inline constexpr hash_operations operations_of = {
 
 class BLOOMERY_API hasher {
  public:
-  // xxh3 with seed 0.
-  hasher() noexcept : hasher(of(xxh3{})) {}
+  // The default hash with seed 0.
+  hasher() noexcept : hasher(of(default_hash{})) {}
 
   // By name, as passed to --hash. Keyed hashes take a key and no seed; the others a seed and no key.
   static result<hasher> make(std::string_view name, std::uint64_t seed = 0,
@@ -198,6 +203,10 @@ class BLOOMERY_API hasher {
 
   [[nodiscard]] std::uint64_t digest(const void* bytes, std::size_t size) const noexcept {
     return operations_->digest(state_.data(), bytes, size);
+  }
+  // Of an integer, as of its 8 little-endian bytes.
+  [[nodiscard]] std::uint64_t integer(std::uint64_t key) const noexcept {
+    return operations_->integer_digest(state_.data(), key);
   }
   // The hash must have 128 bits (is_128_bit); for others see digest128_bytes.
   [[nodiscard]] digest128 digest128_of(const void* bytes, std::size_t size) const noexcept {

@@ -307,7 +307,7 @@ std::uint64_t digest_of(const H& hash, const Key& key) noexcept {
     return key.digest;
   } else if constexpr (std::is_same_v<Key, prehashed128>) {
     return key.digest.low;
-  } else if constexpr (detail::integer_key<Key> && !detail::funnel_key<Key> && integer_hash<H>) {
+  } else if constexpr (detail::integer_key<Key> && !detail::funnel_key<Key> && integer_digester<H>) {
     return hash.integer(detail::integer_of(key));
   } else {
     return detail::digest_key(

@@ -3,7 +3,7 @@
 //     const key_digests<xxh3, std::uint64_t> source{hash, keys};
 //     kind.may_contain_stream(keys.size(), digest_feed(source), mask);
 //
-// Each digest is what digest_of(hash, key) returns. Integers (xxh3, mum, aes2) and byte keys (xxh3) are hashed several
+// Each digest is what digest_of(hash, key) returns. Integers (xxh3, mum, aes2, mum2) and byte keys (xxh3, mum2) are hashed several
 // at once (hash/vector_hashes.hpp); any other pair of hash and key type one by one.
 #pragma once
 
@@ -30,9 +30,13 @@ constexpr inlined_hash inlined_hash_of() noexcept {
     if constexpr (std::is_same_v<H, xxh3>) return inlined_hash::xxh3_integers;
     if constexpr (std::is_same_v<H, mum>) return inlined_hash::mum_integers;
     if constexpr (std::is_same_v<H, aes2>) return inlined_hash::aes2_integers;
+    if constexpr (std::is_same_v<H, mum2>) return inlined_hash::mum2_integers;
   } else if constexpr (std::is_same_v<H, xxh3>) {
     if constexpr (std::is_same_v<Key, std::string_view>) return inlined_hash::xxh3_views;
     if constexpr (std::is_same_v<Key, std::string>) return inlined_hash::xxh3_strings;
+  } else if constexpr (std::is_same_v<H, mum2>) {
+    if constexpr (std::is_same_v<Key, std::string_view>) return inlined_hash::mum2_views;
+    if constexpr (std::is_same_v<Key, std::string>) return inlined_hash::mum2_strings;
   }
   return inlined_hash::none;
 }
@@ -57,7 +61,9 @@ struct key_digests {
       active_kernels<vector_hashes>().mum_integers(hash, keys.data() + first, count, buffer);
     } else if constexpr (inlined == inlined_hash::aes2_integers) {
       active_kernels<vector_hashes>().aes2_integers(hash, keys.data() + first, count, buffer);
-    } else if constexpr (std::is_same_v<H, xxh3> && is_byte_key<Key>) {
+    } else if constexpr (inlined == inlined_hash::mum2_integers) {
+      active_kernels<vector_hashes>().mum2_integers(hash, keys.data() + first, count, buffer);
+    } else if constexpr ((std::is_same_v<H, xxh3> || std::is_same_v<H, mum2>)&&is_byte_key<Key>) {
       hash_bytes(first, count, buffer);
     } else {
       for (std::size_t i = 0; i < count; ++i) buffer[i] = digest_of(hash, keys[first + i]);
@@ -73,7 +79,11 @@ struct key_digests {
     for (std::size_t done = 0; done < count; done += group) {
       const std::size_t size = count - done < group ? count - done : group;
       for (std::size_t i = 0; i < size; ++i) bytes[i] = place_of(first + done + i);
-      active_kernels<vector_hashes>().xxh3_bytes(hash, bytes.data(), size, buffer + done);
+      if constexpr (std::is_same_v<H, mum2>) {
+        active_kernels<vector_hashes>().mum2_bytes(hash, bytes.data(), size, buffer + done);
+      } else {
+        active_kernels<vector_hashes>().xxh3_bytes(hash, bytes.data(), size, buffer + done);
+      }
     }
   }
   // Prefetches a later key, too, where keys are long: short ones are so dense that the processor's own prefetch is as

@@ -1,6 +1,6 @@
 // hash/list.hpp: THE list of hashes. A new hash is one header, one test and one line here.
 //
-// Names, ids, help texts, `bloomery hashes` and the run-time choice (hasher.hpp) all come from this list.
+// The default is the first. Names, ids, help texts, `bloomery hashes` and the run-time choice (hasher.hpp) all come from this list.
 #pragma once
 
 #include <bloomery/core/type_list.hpp>
@@ -13,6 +13,7 @@
 #include <bloomery/hash/leveldb.hpp>
 #include <bloomery/hash/lookup3.hpp>
 #include <bloomery/hash/mum.hpp>
+#include <bloomery/hash/mum2.hpp>
 #include <bloomery/hash/murmur2.hpp>
 #include <bloomery/hash/murmur3.hpp>
 #include <bloomery/hash/murmur3_spark.hpp>
@@ -23,8 +24,8 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-using hash_list = type_list<xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
-                            siphash13, siphash24, highwayhash64, identity, mum, aes2, leveldb_hash, paired_murmur64a,
-                            paired_murmur2, murmur3_spark>;
+using hash_list = type_list<mum2, xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3,
+                            farmhash64, siphash13, siphash24, highwayhash64, identity, mum, aes2, leveldb_hash,
+                            paired_murmur64a, paired_murmur2, murmur3_spark>;
 
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -1,4 +1,4 @@
-// hash/xxh3.hpp: XXH3 by Yann Collet, 64 and 128 bits. The default hash.
+// hash/xxh3.hpp: XXH3 by Yann Collet, 64 and 128 bits.
 //
 // Fast on short keys and the fastest of the list on long ones, well mixed in all bits, seeded, wide where wanted, and
 // the same on every machine. The seed varies the function between filters; it is not a secret: whoever knows or guesses
@@ -21,7 +21,7 @@ struct xxh3 {
                                   .seed_bits = 64,
                                   .key_bytes = 0,
                                   .weak = false,
-                                  .summary = "XXH3, 64 or 128 bits: the default, fast at every key length"};
+                                  .summary = "XXH3, 64 or 128 bits: fast at every key length"};
 
   std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
     return XXH3_64bits_withSeed(bytes, size, seed);

@@ -6,10 +6,13 @@
 // Use instead   `bloom` below about 0.01 %, where crowded blocks cost too much; `bitmap` for dense integers.
 // Deletes       no. Merges: union and intersection, same geometry; folds to 1/f of the blocks for any f that divides.
 //
-// Layouts       split64 (default): 8 lanes of 64 bits, k = 1..16, any number of blocks.
-//               split32: 8 lanes of 32 bits, k = 8, at most 2^26 blocks (2 GiB). Faster in cache with AVX2, and
-//               byte-identical to Parquet's filter over XXH64 digests; needs 6 % (at 1 %) to 19 % (at 0.01 %) more
-//               bits than split64. kernels/blocked.hpp defines the bits, kinds/blocked/fpr.hpp the FPR.
+// Layouts       split32: 8 lanes of 32 bits, k = 8, at most 2^26 blocks (2 GiB). The faster one, and byte-identical to
+//               Parquet's filter over XXH64 digests; needs 6 % (at 1 %) to 19 % (at 0.01 %) more bits than split64.
+//               split64: 8 lanes of 64 bits, k = 1..16, any number of blocks.
+//               Without a choice it is split32 where that costs at most 7 % more bits at the same FPR and the FPR is
+//               0.5 % or more, else the smaller one. `plan` returns which. With a size and no FPR, the FPR is the one
+//               that split32 has in it; with a size and an FPR, the cost is counted in keys. Only the parameters decide,
+//               never the machine. kernels/blocked.hpp defines the bits, kinds/blocked/fpr.hpp the FPR.
 // Bytes         blocks x 8 lanes, lane by lane, little-endian.
 // Papers        F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", JEA 14, 2009
 //               (blocks); the Apache Parquet specification, BloomFilter.md (split lanes).
@@ -36,7 +39,7 @@ class BLOOMERY_API blocked {
                                   .lines = "1"};
   static constexpr std::array<option_choice, 2> layouts{
       {{.name = "split64", .help = "8 lanes of 64 bits: any size, 1 to 16 hash functions"},
-       {.name = "split32", .help = "8 lanes of 32 bits, as in Apache Parquet: up to 2 GiB, 8 hash functions"}}};
+       {.name = "split32", .help = "8 lanes of 32 bits, as in Apache Parquet: faster, up to 2 GiB, 8 hash functions"}}};
   static constexpr std::array<option_info, 1> option_list{layout_option(layouts)};
   static constexpr std::span<const option_info> options() noexcept { return option_list; }
 
@@ -46,17 +49,16 @@ class BLOOMERY_API blocked {
   [[nodiscard]] result<blocked> clone(const memory_hooks* memory = nullptr) const noexcept;
 
   insert_result insert(std::uint64_t digest) noexcept {
-    const bool changed = layout_ == block_layout::split64
-                             ? kernels::blocked_insert_one<kernels::split64>(store_.data(), kernel_view(), digest)
-                             : kernels::blocked_insert_one<kernels::split32>(store_.data(), kernel_view(), digest);
-    keys_ += changed ? 1 : 0;
-    return changed ? insert_result::inserted : insert_result::present;
+    if (layout_ != block_layout::split32) [[unlikely]]
+      return count(set_split64(digest));
+    return count(kernels::blocked_insert_one<kernels::split32>(store_.data(), kernel_view(), digest));
   }
   // As insert, without its answer. False: the filter is full and does not hold it.
   bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
-    return layout_ == block_layout::split64 ? kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest)
-                                            : kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
+    if (layout_ != block_layout::split32) [[unlikely]]
+      return has_split64(digest);
+    return kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
   }
 
   // What a look-up reads and decides: see kinds/explain.hpp. As a part of another filter, into an explanation of that.
@@ -148,6 +150,21 @@ class BLOOMERY_API blocked {
   }
 
  private:
+  // Not inlined: a caller's loop over single keys gets two vector units' worth of code otherwise, and those of split32 a
+  // fifth slower (docs/performance.md).
+  BLOOMERY_APART bool set_split64(std::uint64_t digest) noexcept {
+    return kernels::blocked_insert_one<kernels::split64>(store_.data(), kernel_view(), digest);
+  }
+  [[nodiscard]] BLOOMERY_APART bool has_split64(std::uint64_t digest) const noexcept {
+    return kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest);
+  }
+  insert_result count(bool changed) noexcept {
+    std::uint64_t fresh = changed ? 1 : 0;
+    __asm__("" : "+r"(fresh));  // so that no compiler branches on it: where keys come again, nobody can predict it
+    keys_ += fresh;
+    return static_cast<insert_result>(1 - fresh);
+  }
+  static_assert(insert_result{0} == insert_result::inserted && insert_result{1} == insert_result::present);
   [[nodiscard]] blocked_model model() const noexcept { return {layout_}; }
   [[nodiscard]] kernels::blocked_view kernel_view() const noexcept { return {store_.data(), blocks_, hashes_}; }
   [[nodiscard]] std::uint64_t block_of(std::uint64_t digest) const noexcept {

@@ -5,7 +5,7 @@
 //     bloomery::result<bool> maybe = seen->may_contain("https://example.org/");
 //     auto done = seen->may_contain_batch(urls, mask);         // a vector, an array or a span; bit i answers key i
 //
-// Keys and hash are those of filter.hpp: keys of any type (hash/key.hpp), xxh3 with seed 0 unless you choose another.
+// Keys and hash are those of filter.hpp: keys of any type (hash/key.hpp), mum2 with seed 0 unless you choose another.
 // A file of another hash, seed or key is refused. Checks, threads and limits are those of posix/mapped.hpp: an error of a
 // look-up is a damaged chunk, never a wrong answer.
 #pragma once
@@ -18,7 +18,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-template <mappable K, hash_function H = xxh3>
+template <mappable K, hash_function H = default_hash>
 class mapped_filter {
  public:
   static result<mapped_filter> open(file_path path, const H& hash = {}, const load_options& options = {}) noexcept {

@@ -15,6 +15,7 @@
 #include <cmath>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
@@ -40,6 +41,7 @@ struct size_plan {
   std::uint64_t memory_bytes = 0;
   unsigned digest_bits = 64;        // 64, or 128 where n and p need more than 64 hash bits
   unsigned lines = 0;               // cache lines that a look-up touches, where the layout decides; 0: see the kind
+  std::string_view layout{};        // that the kind chose, or was given; empty where it tells none
   std::uint64_t grows_to_keys = 0;  // kinds that grow: the number of keys up to which the target FPR is kept
 };
 

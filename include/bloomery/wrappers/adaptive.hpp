@@ -65,7 +65,7 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-template <dynamic_kind K, hash_function H = xxh3>
+template <dynamic_kind K, hash_function H = default_hash>
 class adaptive : public basic_adaptive<H, K> {
   static_assert(!K::info.exact, "an exact kind has no false positives");
   static_assert(!expiring<K>, "a kind whose keys expire has nothing to be rebuilt from");

@@ -77,7 +77,7 @@ struct alignas(cache_line_bytes) guarded_shard final : in_memory<K>, guard<K, gu
 
 }  // namespace detail
 
-template <filter_kind K, hash_function H = xxh3>
+template <filter_kind K, hash_function H = default_hash>
 class sharded {
  public:
   static result<sharded> make(const filter_params& params, unsigned shards,

@@ -9,6 +9,7 @@
 #include <bloomery/core/bytes.hpp>
 #include <bloomery/core/vector_avx2.hpp>
 #include <bloomery/hash/byte_key.hpp>
+#include <bloomery/hash/mum2.hpp>
 #include <bloomery/hash/xxh3.hpp>
 #include <span>
 
@@ -134,13 +135,16 @@ BLOOMERY_INLINE __m256i xxh3_four_integers(__m256i keys, __m256i flip) {
   return _mm256_xor_si256(x, _mm256_srli_epi64(x, 28));
 }
 
-// The keys that the vectors do not serve, one by one.
-__attribute__((noinline)) inline void xxh3_plain(const xxh3& hash, const byte_key* key,
-                                                 std::uint64_t* digests) noexcept {
+// The keys that the vectors do not serve, one by one. Among them are all keys of 8 bytes, for which mum2 is another
+// function.
+template <class H>
+__attribute__((noinline)) void hash_four_plainly(const H& hash, const byte_key* key, std::uint64_t* digests) noexcept {
   for (unsigned i = 0; i < 4; ++i) digests[i] = hash(key[i].data(), key[i].size());
 }
 
-BLOOMERY_INLINE __m256i xxh3_four_keys(const xxh3& hash, const xxh3_short& parts, const byte_key* key) {
+// By xxh3 or mum2, with the parts that XXH3 has under its seed.
+template <class H>
+BLOOMERY_INLINE __m256i hash_four_keys(const H& hash, const xxh3_short& parts, const byte_key* key) {
   const std::size_t differ =
       (key[0].size() ^ 16U) | (key[1].size() ^ 16U) | (key[2].size() ^ 16U) | (key[3].size() ^ 16U);
   if (differ == 0) return xxh3_all_16(parts, key);
@@ -154,7 +158,7 @@ BLOOMERY_INLINE __m256i xxh3_four_keys(const xxh3& hash, const xxh3_short& parts
   if (shortest > 8 && longest <= 16) return xxh3_to_16(parts, key);
   if (shortest > 16 && longest <= 32) return xxh3_to_32(parts, key);
   alignas(32) std::array<std::uint64_t, 4> digests;
-  xxh3_plain(hash, key, digests.data());
+  hash_four_plainly(hash, key, digests.data());
   return load(digests.data());
 }
 

@@ -86,10 +86,13 @@ BLOOMERY_INLINE split64_masks masks_of(case_tag<lane_case::twice> /*case*/, cons
   return {_mm256_or_si256(first.low, second.low), _mm256_or_si256(first.high, second.high)};
 }
 
+// In memory: a call for a single key, which cannot keep them in a register, loads them in one instruction, not three.
+alignas(32) inline constexpr std::array<std::uint32_t, 8> lane_ones = {1, 1, 1, 1, 1, 1, 1, 1};
+
 BLOOMERY_INLINE __m256i split32_mask(const std::uint64_t* y) {
   const __m256i x = all_lanes(y, 0);
   const __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(x, load(blocked_salts.data())), 27);
-  return _mm256_sllv_epi32(_mm256_set1_epi32(1), bit);
+  return _mm256_sllv_epi32(load(lane_ones.data()), bit);
 }
 
 template <lane_case Case>
@@ -130,6 +133,14 @@ template <lane_case Case>
 BLOOMERY_INLINE bool covers(split32 /*layout*/, case_tag<Case> /*case*/, const std::uint64_t* block,
                             const std::uint64_t* y, const lane_rows* /*rows*/) {
   return _mm256_testc_si256(load(block), split32_mask(y)) != 0;
+}
+template <lane_case Case>
+BLOOMERY_INLINE bool put_one(split32 /*layout*/, case_tag<Case> /*case*/, std::uint64_t* block, const std::uint64_t* y,
+                             const lane_rows* /*rows*/) {
+  const __m256i before = load(block);
+  const __m256i mask = split32_mask(y);
+  store(block, _mm256_or_si256(before, mask));
+  return _mm256_testc_si256(before, mask) != 0;
 }
 
 // Packing keeps zero zero and anything else something else, so that each vector ends as 32 bits in either half of a

@@ -18,8 +18,8 @@ namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 template <class Layout>
 struct blocked_kernels {
-  bool (*contains)(const blocked_view& view, std::uint64_t digest) noexcept;
-  bool (*insert)(std::uint64_t* words, const blocked_view& view, std::uint64_t digest) noexcept;
+  bool (*contains)(const std::uint64_t* words, std::uint64_t blocks, unsigned hashes, std::uint64_t digest) noexcept;
+  bool (*insert)(std::uint64_t* words, std::uint64_t blocks, unsigned hashes, std::uint64_t digest) noexcept;
 
   BLOOMERY_API static const blocked_kernels& for_isa(isa level) noexcept;
 };
@@ -46,24 +46,53 @@ extern template struct blocked_batch_kernels<split64>;
 
 inline namespace BLOOMERY_TARGET_ABI {
 
+#if defined(BLOOMERY_COMPILED_FOR)
+
+// A block of split32 is a register of AVX2, whose test of all bits is one instruction; the masks of AVX-512 take three.
+template <class Layout, lane_case Case>
+BLOOMERY_ALWAYS_INLINE inline bool contains_one_of(const blocked_view& view, const lane_rows* rows,
+                                                   std::uint64_t digest) noexcept {
+#if defined(BLOOMERY_X86)
+  if constexpr (Layout::fixed) return avx2::contains_case<Layout, Case>(view.words, view.blocks, rows, digest);
+#endif
+  return BLOOMERY_COMPILED_FOR::contains_case<Layout, Case>(view.words, view.blocks, rows, digest);
+}
+
 template <class Layout>
 BLOOMERY_ALWAYS_INLINE inline bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
-#if defined(BLOOMERY_COMPILED_FOR)
-  return BLOOMERY_COMPILED_FOR::blocked_contains_one<Layout>(view, digest);
-#else
-  return active_kernels<blocked_kernels<Layout> >().contains(view, digest);
+#if defined(BLOOMERY_X86)
+  if constexpr (Layout::fixed) {
+    return avx2::blocked_contains_one<Layout>(view.words, view.blocks, view.hashes, digest);
+  }
 #endif
+  return BLOOMERY_COMPILED_FOR::blocked_contains_one<Layout>(view.words, view.blocks, view.hashes, digest);
 }
 
 template <class Layout>
 BLOOMERY_ALWAYS_INLINE inline bool blocked_insert_one(std::uint64_t* words, const blocked_view& view,
                                                       std::uint64_t digest) noexcept {
-#if defined(BLOOMERY_COMPILED_FOR)
-  return BLOOMERY_COMPILED_FOR::blocked_insert_one<Layout>(words, view, digest);
-#else
-  return active_kernels<blocked_kernels<Layout> >().insert(words, view, digest);
+#if defined(BLOOMERY_X86)
+  if constexpr (Layout::fixed) {
+    return avx2::blocked_insert_one<Layout>(words, view.blocks, view.hashes, digest);
+  }
 #endif
+  return BLOOMERY_COMPILED_FOR::blocked_insert_one<Layout>(words, view.blocks, view.hashes, digest);
 }
+
+#else
+
+template <class Layout>
+BLOOMERY_ALWAYS_INLINE inline bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
+  return active_function<&blocked_kernels<Layout>::contains>(view.words, view.blocks, view.hashes, digest);
+}
+
+template <class Layout>
+BLOOMERY_ALWAYS_INLINE inline bool blocked_insert_one(std::uint64_t* words, const blocked_view& view,
+                                                      std::uint64_t digest) noexcept {
+  return active_function<&blocked_kernels<Layout>::insert>(words, view.blocks, view.hashes, digest);
+}
+
+#endif
 
 // Calls f with a function of digests that answers as blocked_contains_one does, and has taken every decision that
 // depends on the filter alone.
@@ -74,21 +103,23 @@ decltype(auto) with_blocked_lookup(const blocked_view& view, F&& f) {
   if constexpr (!Layout::fixed) {
     if (view.hashes < block_lanes) {
       return f([view, rows](std::uint64_t digest) noexcept {
-        return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::some>(view, rows, digest);
+        return contains_one_of<Layout, lane_case::some>(view, rows, digest);
       });
     }
     if (view.hashes > block_lanes) {
       return f([view, rows](std::uint64_t digest) noexcept {
-        return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::twice>(view, rows, digest);
+        return contains_one_of<Layout, lane_case::twice>(view, rows, digest);
       });
     }
   }
   return f([view, rows](std::uint64_t digest) noexcept {
-    return BLOOMERY_COMPILED_FOR::contains_case<Layout, lane_case::every>(view, rows, digest);
+    return contains_one_of<Layout, lane_case::every>(view, rows, digest);
   });
 #else
   const auto contains = active_kernels<blocked_kernels<Layout> >().contains;
-  return f([view, contains](std::uint64_t digest) noexcept { return contains(view, digest); });
+  return f([view, contains](std::uint64_t digest) noexcept {
+    return contains(view.words, view.blocks, view.hashes, digest);
+  });
 #endif
 }
 

@@ -14,6 +14,7 @@ struct blocked_sub_filters {
   static constexpr unsigned digest_bits = 64;
   static constexpr bool sends_ahead = true;
   static constexpr bool slow_sizing = true;
+  static constexpr std::string_view layout = "split64";  // of every sub-filter: the file stores none
   static double share(std::size_t index) noexcept {
     constexpr double sum_of_inverse_squares = 1.6449340668482264365;  // pi^2 / 6
     const double number = static_cast<double>(index) + 1;
@@ -135,10 +136,13 @@ result<typename scalable_rule<Of>::sub_filter> scalable_rule<Of>::sized(const fi
         return sub_filter{std::move(*copy), capacity, 0, last.full_fpr};
       }
     }
-    const auto plan = Of::sub_filter::plan({.keys = capacity, .fpr = rate});
+    const auto plan = Of::sub_filter::plan({.keys = capacity, .fpr = rate}, Of::layout);
     if (!plan) return fail(plan.error());
-    auto made =
-        Of::sub_filter::make({.keys = capacity, .bits = plan->bits, .hashes = plan->hashes, .memory = settings.memory});
+    auto made = Of::sub_filter::make({.keys = capacity,
+                                      .bits = plan->bits,
+                                      .hashes = plan->hashes,
+                                      .layout = Of::layout,
+                                      .memory = settings.memory});
     if (!made) return fail(made.error());
     return sub_filter{std::move(*made), capacity, 0, plan->fpr};
   }
