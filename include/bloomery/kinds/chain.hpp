@@ -143,10 +143,10 @@ class filter_chain {
   }
 
  private:
-  // As many as take 8 KiB on the stack.
+  // As many as take 8 KiB on the stack, in whole words of the mask.
   static constexpr std::size_t group = 1024;
   template <class Digest>
-  static constexpr std::size_t group_of = group * sizeof(std::uint64_t) / sizeof(Digest);
+  static constexpr std::size_t group_of = group * sizeof(std::uint64_t) / sizeof(Digest) / 64 * 64;
   using group_mask = std::array<std::uint64_t, mask_words(group)>;
 
   template <class Digest>
