@@ -66,7 +66,8 @@ BLOOMERY_API filter_params shard_params(const filter_params& all, unsigned count
 template <class Digest>
 class shard_sorter {
  public:
-  static constexpr std::size_t most = 4096 / sizeof(Digest);  // a multiple of 64; all of it is on the stack
+  static constexpr std::size_t most = 4096 / sizeof(Digest);  // all of it is on the stack
+  static_assert(most % 64 == 0, "groups are whole words of a mask");
 
   void sort(std::span<const Digest> made, unsigned count) noexcept {
     std::array<std::uint16_t, most> at;
