@@ -17,8 +17,6 @@ using redis::insert_outcome;
 
 namespace {
 
-constexpr std::size_t wave = 64;  // the engine's own
-
 const char* text_of(insert_outcome stop, refusal why) noexcept {
   if (stop == insert_outcome::full) return filter_is_full;
   return why == refusal::object_limit ? beyond_memory_limit : cannot_insert;

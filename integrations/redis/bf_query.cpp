@@ -39,7 +39,6 @@ int bf_exists(const call& made) noexcept {
 
 int bf_mexists(const call& made) noexcept {
   if (made.size() < 3) return made.wrong_arity();
-  constexpr std::size_t wave = 64;  // the engine's own
   const open_bloom key(made.context, made.key(), open_read);
   const bloom_chain* const chain = key.chain();
   const auto items = made.arguments.subspan(2);
