@@ -23,9 +23,6 @@ int bf_debug(const call& made) noexcept;      // bf_info.cpp
 int bf_scandump(const call& made) noexcept;   // bf_dump.cpp
 int bf_loadchunk(const call& made) noexcept;  // bf_dump.cpp
 
-// Items go to the engine in its own waves: a word of answers each.
-inline constexpr std::size_t wave = kernels::redis_wave;
-
 // How a filter is made that is not there.
 struct new_filter {
   double error_rate = configured.error_rate;

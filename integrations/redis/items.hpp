@@ -1,9 +1,10 @@
-// items.hpp: commands for many items at a time: in waves of 64, so that an engine can prefetch, and within limits.
+// items.hpp: commands for many items at a time: in waves, so that an engine can prefetch, and within limits.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <bloomery/compat/redis/host.hpp>
+#include <bloomery/kernels/redis_bloom.hpp>
 
 #include "integrations/redis/call.hpp"
 #include "integrations/redis/config.hpp"
@@ -12,7 +13,8 @@ namespace bloomery::redis_module {
 
 using arguments_view = std::span<server_string* const>;
 
-inline constexpr std::size_t wave = 64;  // the engines' own
+// Items go to the engines in their own waves: a word of answers each.
+inline constexpr std::size_t wave = kernels::redis_wave;
 using wave_views = std::array<std::string_view, wave>;
 
 // The items from `first` on, as many as a wave has.
