@@ -25,15 +25,15 @@ BLOOMERY_BODY result<size_plan> plan_layout(const size_request& request, block_l
   return solved;
 }
 
-// How many times the bits of split64 split32 needs for the same keys and FPR; with a size and an FPR, how many times
-// fewer keys it takes.
+// How many times the bits of split64 split32 needs for the same keys and FPR; in a size that is fixed, how many times fewer
+// keys it takes at the same FPR.
 BLOOMERY_BODY double cost_of_split32(const size_request& request, const size_plan& narrow,
                                      const size_plan& wide) noexcept {
   if (!request.keys) return static_cast<double>(wide.keys) / static_cast<double>(narrow.keys);
   if (request.fpr) return static_cast<double>(narrow.bits) / static_cast<double>(wide.bits);
   const auto equal =
-      plan_layout({.keys = request.keys, .fpr = narrow.fpr, .hashes = request.hashes}, block_layout::split64);
-  return equal ? static_cast<double>(narrow.bits) / static_cast<double>(equal->bits) : 0.0;
+      plan_layout({.fpr = narrow.fpr, .bits = narrow.bits, .hashes = request.hashes}, block_layout::split64);
+  return equal ? static_cast<double>(equal->keys) / static_cast<double>(narrow.keys) : 0.0;
 }
 
 BLOOMERY_BODY result<size_plan> plan_best_layout(const size_request& request) noexcept {

@@ -34,7 +34,7 @@ TEST(Blocked, TheExactRateOfOneBlockIsTheOneBySimulation) {
     constexpr std::uint64_t filters = 300;
     constexpr std::uint64_t queries = 2000;
     for (std::uint64_t i = 0; i < filters; ++i) {
-      auto filter = blocked::make({.keys = 60, .bits = 512, .hashes = hashes});
+      auto filter = blocked::make({.keys = 60, .bits = 512, .hashes = hashes, .layout = "split64"});
       for (int key = 0; key < 60; ++key) filter->insert(generator());
       for (std::uint64_t q = 0; q < queries; ++q) positives += filter->may_contain(generator()) ? 1U : 0U;
     }
@@ -133,7 +133,7 @@ TEST(Blocked, Split32OverXxh64GivesTheBytesOfRealParquetFiles) {
 }
 
 TEST(Blocked, LayoutsDoNotMerge) {
-  auto a = blocked::make({.keys = 100, .bits = 512 * 4});
+  auto a = blocked::make({.keys = 100, .bits = 512 * 4, .layout = "split64"});
   auto b = blocked::make({.keys = 100, .bits = 512 * 4, .layout = "split32"});
   EXPECT_EQ(a->merge(*b).error().code, errc::mismatch);
 }

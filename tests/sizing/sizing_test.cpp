@@ -35,7 +35,7 @@ TEST(Sizing, BlockedLayoutsNeedTheBitsThatTheLiteratureGives) {
     fpr /= 10;
   }
   // 8 x 64 with k = 8.
-  const auto plan = blocked::plan({.keys = 1'000'000, .fpr = 0.01, .hashes = 8});
+  const auto plan = blocked::plan({.keys = 1'000'000, .fpr = 0.01, .hashes = 8}, "split64");
   EXPECT_NEAR(plan->bits_per_key, 10.10, 0.02);
 }
 
@@ -61,17 +61,17 @@ TYPED_TEST(SizingOfKind, AnyTwoOfKeysRateAndSizeGiveTheThird) {
       const auto plan = TypeParam::plan({.keys = keys, .fpr = fpr});
       ASSERT_TRUE(plan) << describe(plan.error()).c_str();
       EXPECT_LE(plan->fpr, fpr);
-      const auto rate = TypeParam::plan({.keys = keys, .bits = plan->bits});
+      const auto rate = TypeParam::plan({.keys = keys, .bits = plan->bits}, plan->layout);
       ASSERT_TRUE(rate);
       EXPECT_DOUBLE_EQ(rate->fpr, plan->fpr);
       EXPECT_EQ(rate->hashes, plan->hashes);
-      const auto room = TypeParam::plan({.fpr = plan->fpr, .bits = plan->bits});
+      const auto room = TypeParam::plan({.fpr = plan->fpr, .bits = plan->bits}, plan->layout);
       ASSERT_TRUE(room);
       EXPECT_NEAR(static_cast<double>(room->keys) / static_cast<double>(keys), 1.0, 0.011);
-      const auto per_key = TypeParam::plan({.keys = keys, .bits_per_key = plan->bits_per_key});
+      const auto per_key = TypeParam::plan({.keys = keys, .bits_per_key = plan->bits_per_key}, plan->layout);
       ASSERT_TRUE(per_key);
       EXPECT_NEAR(static_cast<double>(per_key->bits), static_cast<double>(plan->bits), 1.0);  // rounded up
-      const auto memory = TypeParam::plan({.keys = keys, .memory_bytes = plan->memory_bytes});
+      const auto memory = TypeParam::plan({.keys = keys, .memory_bytes = plan->memory_bytes}, plan->layout);
       ASSERT_TRUE(memory);
       EXPECT_LE(memory->memory_bytes, plan->memory_bytes);
       EXPECT_LE(memory->fpr, plan->fpr * 1.0000001);
@@ -82,8 +82,8 @@ TYPED_TEST(SizingOfKind, AnyTwoOfKeysRateAndSizeGiveTheThird) {
 TYPED_TEST(SizingOfKind, OneBlockOrBitLessWouldBreakThePromise) {
   for (const double fpr : {0.1, 0.01, 0.0005}) {
     const auto plan = TypeParam::plan({.keys = 100'000, .fpr = fpr});
-    const std::uint64_t step = plan->memory_bytes * 8 == plan->bits && plan->bits % 512 == 0 ? 512 : 1;
-    const auto smaller = TypeParam::plan({.keys = 100'000, .bits = plan->bits - step});
+    const std::uint64_t step = plan->layout == "split32" ? 256 : plan->layout == "split64" ? 512 : 1;
+    const auto smaller = TypeParam::plan({.keys = 100'000, .bits = plan->bits - step}, plan->layout);
     EXPECT_GT(smaller->fpr, fpr);
   }
 }

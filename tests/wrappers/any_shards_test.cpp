@@ -56,7 +56,7 @@ std::vector<std::string_view> kind_names() {
 
 hash_spec spec_for(std::string_view kind) {
   const bool integers = find_kind(kind)->info->integer_keys;
-  return {.id = integers ? identity::info.id : xxh3::info.id, .seed = 0};
+  return {.id = integers ? identity::info.id : default_hash::info.id, .seed = 0};
 }
 
 template <class T>

@@ -157,7 +157,10 @@ result<std::uint64_t> bits_probed(const Model& model, const size_request& reques
   double bits = 0;
   if (request.bits) bits = static_cast<double>(*request.bits);
   if (request.memory_bytes) bits = static_cast<double>(*request.memory_bytes) * 8.0;
-  if (request.bits_per_key) bits = std::ceil(*request.bits_per_key * static_cast<double>(*request.keys));
+  if (request.bits_per_key) {
+    // The quotient of two whole numbers may be a little more than it was, and is no further bit.
+    bits = std::ceil(*request.bits_per_key * static_cast<double>(*request.keys) * (1 - 1e-14));
+  }
   if (bits > static_cast<double>(max_filter_bits)) return too_large(Model::name, bits);
   if (request.memory_bytes) return model.bits_within(*request.memory_bytes);
   return model.round_bits(static_cast<std::uint64_t>(bits));

@@ -338,8 +338,8 @@ void sharded<K, H>::run_groups(std::span<const Key> keys, F& f) const noexcept {
     }
     static_cast<void>(detail::for_each_shard_group(
         std::span<const Digest>(made).first(size), shards(),
-        [&](unsigned shard, auto digests, auto from, std::size_t /*first*/) -> result<void> {
-          f(*parts_[shard], digests, from, first);
+        [&](unsigned shard, auto digests, auto from, std::size_t first_here) -> result<void> {
+          f(*parts_[shard], digests, from, first + first_here);
           return {};
         }));
   }
