@@ -126,7 +126,7 @@ TEST(Plan, PrintsWhereABitmapBecomesSmaller) {
   std::string limit = std::to_string(plan->bits);
   limit.insert(limit.size() - 3, ",").insert(limit.size() - 7, ",");
   EXPECT_TRUE(contains(result.out,
-                       "at least one in 9.9 of their range is a key: for 10,000,000 keys, when the largest "
+                       "at least one in 10.5 of their range is a key: for 10,000,000 keys, when the largest "
                        "is below " +
                            limit + "."))
       << result.out;
