@@ -101,7 +101,7 @@ std::string headroom_advice(const plan_question& question, const plan_row& row) 
 // that is less than what it takes for each key of a sparse range.
 std::string crossover_advice(const plan_row& row, const plan_row& exact) {
   const double one_in = std::min(row.plan->bits_per_key, exact.plan->bits_per_key);
-  const double range = static_cast<double>(row.plan->keys) * one_in;
+  const double range = std::round(static_cast<double>(row.plan->keys) * one_in);
   return fmt::format(
       "Kind {} is exact, and smaller than {} at {}, when the keys are integers "
       "and at least one in {:.1f} of their range is a key: for {}, when the largest is below {}.",
