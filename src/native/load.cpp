@@ -107,15 +107,16 @@ BLOOMERY_BODY result<checked_payload> checked_payload::open(const file_header& h
 
 BLOOMERY_BODY result<void> checked_payload::read_more() noexcept {
   const std::uint64_t first = next_chunk_ * chunk_bytes;
-  const auto next = held_.bytes().first(std::min<std::uint64_t>(held_.size_bytes(), header_.stored_bytes - first));
+  const auto next =
+      held_.bytes().first(to_size(std::min<std::uint64_t>(held_.size_bytes(), header_.stored_bytes - first)));
   if (auto done = source_.read_at(header_.payload_offset() + first, next); !done) return done;
-  const std::uint64_t chunks = chunk_count(next.size());
+  const std::size_t chunks = to_size(chunk_count(next.size()));
   if (!trust_) {
     std::array<std::byte, held_chunks * checksum_bytes> table{};
     const auto expected = std::span(table).first(chunks * checksum_bytes);
     const std::uint64_t at = header_.checksums_offset() + next_chunk_ * checksum_bytes;
     if (auto done = source_.read_at(at, expected); !done) return done;
-    for (std::uint64_t i = 0; i < chunks; ++i) {
+    for (std::size_t i = 0; i < chunks; ++i) {
       if (chunk_checksum(next_chunk_ + i, chunk_at(next, i)) == load_le<std::uint64_t>(&expected[i * checksum_bytes])) {
         continue;
       }

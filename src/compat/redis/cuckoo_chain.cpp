@@ -233,7 +233,7 @@ BLOOMERY_BODY std::uint64_t cuckoo_chain::slots_holding(std::uint64_t digest) co
 // the moves, when there are many for its size.
 BLOOMERY_BODY bool cuckoo_chain::moves_may_help() const noexcept {
   const std::uint64_t size = size_of(count_ - 1);
-  return size > std::uint64_t{16} * moves_ || std::memchr(list_[count_ - 1].slots, 0, size) != nullptr;
+  return size > std::uint64_t{16} * moves_ || std::memchr(list_[count_ - 1].slots, 0, to_size(size)) != nullptr;
 }
 
 BLOOMERY_BODY insert_outcome cuckoo_chain::insert(std::uint64_t digest) noexcept {

@@ -225,7 +225,7 @@ bool growing_engine<Slots>::split(growing_state& state, std::uint64_t digest, ke
   const std::uint64_t prefix = depth == 0 ? 0 : digest >> (64U - depth) << (64U - depth);
   // The digest's line can be full afterwards only if it is full now.
   std::array<std::uint64_t, 2> to_come{};
-  const std::uint64_t half_of_digest = (digest << depth) >> 63U;
+  const std::size_t half_of_digest = (digest << depth) >> 63U;
   to_come[half_of_digest] =
       takes_digest && kernels::growing_is_full<Slots>(line_at(lower, kernels::growing_line_of(digest, depth))) ? 1U
                                                                                                                : 0U;

@@ -111,7 +111,7 @@ result<void> growing_stored<Slots>::read_table(growing_state& state, const byte_
   for (std::uint64_t i = 0; i < pages; ++i) {
     const std::uint64_t at = i % 512;
     if (at == 0) {
-      const auto next = std::span(some).first(std::min<std::uint64_t>(pages - i, 512) * page_entry_bytes);
+      const auto next = std::span(some).first(to_size(std::min<std::uint64_t>(pages - i, 512) * page_entry_bytes));
       if (auto done = bytes.read(next); !done) return done;
     }
     const auto word = load_le<std::uint64_t>(some.data() + at * page_entry_bytes);
