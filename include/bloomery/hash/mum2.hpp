@@ -50,7 +50,7 @@ struct mum2 {
 
  private:
   static std::uint64_t unite(std::uint64_t a, std::uint64_t b) noexcept {
-    const uint128 product = static_cast<uint128>(a) * b;
+    const uint128 product = multiply_wide(a, b);
     return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
   }
 };
