@@ -32,7 +32,7 @@ constexpr std::array rows = {
     flag_row{flag::kind, "kind", "", type::kind_name, "KIND", "",
              "kind of filter; see 'bloomery kinds'", on_build | on_plan | on_bench, size},
     flag_row{flag::layout, "layout", "", type::kind_choice, "LAYOUT", "",
-             "layout, for kinds that have several; the default first", on_build | on_plan | on_bench, size},
+             "layout, for kinds that have several; the default first, where the size and the FPR do not decide", on_build | on_plan | on_bench, size},
     flag_row{flag::mode, "mode", "", type::kind_choice, "MODE", "",
              "mode, for kinds that have several; the default first: a multiset counts and erases, a set stores equal keys once, fixed refuses more keys than -n", on_build, size},
     flag_row{flag::growth, "growth", "", type::positive, "FACTOR", "",

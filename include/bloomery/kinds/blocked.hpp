@@ -10,9 +10,9 @@
 //               Parquet's filter over XXH64 digests; needs 6 % (at 1 %) to 19 % (at 0.01 %) more bits than split64.
 //               split64: 8 lanes of 64 bits, k = 1..16, any number of blocks.
 //               Without a choice it is split32 where that costs at most 7 % more bits at the same FPR and the FPR is
-//               0.5 % or more, else the smaller one. `plan` returns which. With a size and no FPR, the FPR is the one
-//               that split32 has in it; with a size and an FPR, the cost is counted in keys. Only the parameters decide,
-//               never the machine. kernels/blocked.hpp defines the bits, kinds/blocked/fpr.hpp the FPR.
+//               0.5 % or more, else the smaller one. `plan` returns which. In a fixed size the cost is counted in keys,
+//               and an FPR that is not given is the one that split32 has in it. Only the parameters decide, never the
+//               machine. kernels/blocked.hpp defines the bits, kinds/blocked/fpr.hpp the FPR.
 // Bytes         blocks x 8 lanes, lane by lane, little-endian.
 // Papers        F. Putze, P. Sanders, J. Singler, "Cache-, hash- and space-efficient Bloom filters", JEA 14, 2009
 //               (blocks); the Apache Parquet specification, BloomFilter.md (split lanes).
