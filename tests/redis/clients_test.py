@@ -1,4 +1,4 @@
-"""Clients that know RedisBloom, as they are packaged: python3-redis and redis-cli."""
+"""Clients that know RedisBloom, as Debian has them: python3-redis, node-redis and redis-cli."""
 
 import pathlib
 import re
@@ -8,7 +8,7 @@ import sys
 
 import redis
 
-from support import GOLDEN, ROOT, Server, run_tests, same
+from support import GOLDEN, ROOT, Server, node_redis, run_tests, same
 
 
 def PythonClientsBfWorks(server):
@@ -81,6 +81,33 @@ def RedisCliPrintsAndRestores(server):
     same(cli("CF.INSERTNX", "c", "ITEMS", "a", "b", "a"), b"1\n1\n0\n")
     same(cli("CF.EXISTS", "c", "a", options=["-3"]), b"(true)\n")
     assert b"Adds an item to a Bloom Filter" in cli("COMMAND", "DOCS", "bf.add")
+
+
+def RedisCliPrintsTheTypesOfResp3(server):
+    def cli(*words):
+        command = ["redis-cli", "-3", "--no-raw", "-p", str(server.port), *words]
+        return subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=20).stdout.decode()
+
+    cli("FLUSHALL")
+    same(cli("BF.RESERVE", "k", "0.01", "100", "NONSCALING"), "OK\n")
+    same(cli("BF.MADD", "k", "a", "a"), "1) (true)\n2) (false)\n")
+    same(cli("BF.MEXISTS", "k", "a", "z"), "1) (true)\n2) (false)\n")
+    same(cli("BF.CARD", "k"), "(integer) 1\n")
+    same(cli("BF.INFO", "k"), "1# Capacity => (integer) 100\n2# Size => (integer) 216\n3# Number of filters => (integer) 1\n"
+                              "4# Number of items inserted => (integer) 1\n5# Expansion rate => (nil)\n")
+    same(cli("BF.INFO", "k", "ITEMS"), "1# Number of items inserted => (integer) 1\n")
+    same(cli("CF.ADDNX", "c", "a"), "(true)\n")
+    same(cli("CF.INSERTNX", "c", "ITEMS", "a", "b"), "1) (integer) 0\n2) (integer) 1\n")
+    same(cli("CF.COUNT", "c", "a"), "(integer) 1\n")
+    same(cli("CF.DEL", "c", "a"), "(true)\n")
+    same(cli("CF.INFO", "c").splitlines()[4], "5# Number of items deleted => (integer) 1")
+    same(cli("BF.INFO", "absent"), "(error) ERR not found\n")
+
+
+def DebiansNodeRedisWorks(server):
+    with redis.Redis(port=server.port) as client:
+        client.flushall()
+    assert node_redis("/usr/share/nodejs", "single", server.port).startswith("@redis/bloom 1.")
 
 
 def TheCommandStartsAServerAndEndsItOnCtrlC(_):

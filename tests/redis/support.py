@@ -18,7 +18,7 @@ import traceback
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 TREE = pathlib.Path(os.environ.get("BLOOMERY_TREE", ROOT / "build/release"))
 MODULE = TREE / "lib/bloomery-redis.so"
-SERVER = os.environ.get("BLOOMERY_REDIS_SERVER", "redis-server")
+SERVER = os.environ.get("BLOOMERY_SERVER", "redis-server")
 GOLDEN = ROOT / "tests/golden/redisbloom/2.8.20"
 
 
@@ -103,6 +103,14 @@ def chunks_of(client, key, family="BF"):
         if iterator == 0:
             return chunks
         chunks.append((iterator, data))
+
+
+def node_redis(packages, shape, port, protocol=2):
+    """What node_client.js printed: the version that it found in the folder `packages`, and what it spoke. shape: single or cluster."""
+    command = ["node", str(ROOT / "tests/redis/node_client.js"), shape, str(port), str(protocol)]
+    done = subprocess.run(command, env={**os.environ, "NODE_PATH": str(packages)}, stdout=subprocess.PIPE, timeout=60)
+    same(done.returncode, 0)
+    return done.stdout.decode().strip()
 
 
 # ---- servers ----
