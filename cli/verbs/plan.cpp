@@ -203,7 +203,7 @@ outcome<void> check_answerable(const std::vector<plan_row>& rows) {
 
 // ---- --lsm ----
 
-std::string reads_text(const lsm_answer& answer) {
+std::string reads_text(const level_shares& answer) {
   std::string text = fmt::format("{:.4g} levels are read per look-up of an absent key", answer.false_reads);
   if (answer.false_reads < answer.uniform_false_reads) {
     text.append(fmt::format(", against {:.4g} with the same bits per key for all ({:.3g} times as many)",
@@ -212,37 +212,38 @@ std::string reads_text(const lsm_answer& answer) {
   return text.append(".");
 }
 
-void write_levels(output& out, const lsm_question& question, const lsm_answer& answer, const options& opts) {
+void write_levels(output& out, const lsm_question& question, const level_shares& answer, const options& opts) {
+  const level_request& request = question.request;
   const painter paint(opts, STDOUT_FILENO);
   out.write(fmt::format("{} in {}, each {:g} times as large as the one before; kind {} within {}\n\n",
-                        number_of(question.keys, "key"), number_of(question.levels, "level"), question.size_ratio,
-                        question.kind->name, exact_size(question.memory_bytes)));
+                        number_of(request.keys, "key"), number_of(request.levels, "level"), request.size_ratio,
+                        question.kind->name, exact_size(request.memory_bytes)));
   out.write(paint(style::bold, fmt::format("{:>5} {:>22} {:>10} {:>18} {:>9} {:>3} {:>10} {:>11}", "level", "keys",
                                            "memory", "bytes", "bits/key", "k", "FPR", "all alike")) +
             "\n");
-  for (std::size_t i = 0; i < answer.levels.size(); ++i) {
-    const lsm_level& level = answer.levels[i];
+  for (std::size_t i = 0; i < answer.count; ++i) {
+    const level_share& level = answer.levels[i];
     const bool none = level.memory_bytes == 0;
     out.write(fmt::format("{:>5} {:>22} {:>10} {:>18} {:>9.2f} {:>3} {:>10} {:>11}\n", i + 1, with_commas(level.keys),
                           human_size(level.memory_bytes), with_commas(level.memory_bytes), level.bits_per_key,
                           none ? "-" : std::to_string(level.hashes), none ? "no filter" : percent(level.fpr),
                           percent(answer.uniform[i].fpr)));
   }
-  out.write(fmt::format("{:>5} {:>22} {:>10} {:>18}\n\n", "all", with_commas(question.keys),
+  out.write(fmt::format("{:>5} {:>22} {:>10} {:>18}\n\n", "all", with_commas(request.keys),
                         human_size(answer.memory_bytes), with_commas(answer.memory_bytes)));
   out.write(wrapped("", reads_text(answer), terminal_columns(STDOUT_FILENO)));
   if (!opts.has(flag::plot)) return;
   std::vector<chart_bar> bars;
-  for (std::size_t i = 0; i < answer.levels.size(); ++i) {
+  for (std::size_t i = 0; i < answer.count; ++i) {
     const double bits = answer.levels[i].bits_per_key;
     bars.push_back({fmt::format("level {}", i + 1), bits, fmt::format("{:.1f}", bits)});
   }
   out.write("\nBits per key\n" + draw_bars(bars, look_of(opts, STDOUT_FILENO)));
 }
 
-nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
+nlohmann::ordered_json as_json(std::span<const level_share> levels) {
   auto out = nlohmann::ordered_json::array();
-  for (const lsm_level& level : levels) {
+  for (const level_share& level : levels) {
     out.push_back({{"level", out.size() + 1},
                    {"keys", level.keys},
                    {"memory_bytes", level.memory_bytes},
@@ -253,29 +254,31 @@ nlohmann::ordered_json as_json(const std::vector<lsm_level>& levels) {
   return out;
 }
 
-nlohmann::ordered_json as_json(const lsm_question& question, const lsm_answer& answer) {
+nlohmann::ordered_json as_json(const lsm_question& question, const level_shares& answer) {
+  const level_request& request = question.request;
   auto out = nlohmann::ordered_json::object();
-  out["request"] = {{"keys", question.keys},
-                    {"levels", question.levels},
-                    {"size_ratio", question.size_ratio},
-                    {"memory_bytes", question.memory_bytes},
+  out["request"] = {{"keys", request.keys},
+                    {"levels", request.levels},
+                    {"size_ratio", request.size_ratio},
+                    {"memory_bytes", request.memory_bytes},
                     {"kind", question.kind->name}};
-  out["levels"] = as_json(answer.levels);
+  out["levels"] = as_json(answer.shared());
   out["memory_bytes"] = answer.memory_bytes;
   out["false_reads_per_absent_key"] = answer.false_reads;
-  out["uniform"] = {{"levels", as_json(answer.uniform)}, {"false_reads_per_absent_key", answer.uniform_false_reads}};
+  out["uniform"] = {{"levels", as_json(answer.alike())}, {"false_reads_per_absent_key", answer.uniform_false_reads}};
   return out;
 }
 
 outcome<int> run_lsm(const options& opts) {
   const auto question = read_lsm_question(opts);
   if (!question) return failed(question.error());
-  const lsm_answer answer = allot(*question);
+  const auto answer = share_levels(question->request);
+  if (!answer) return fail_parameter(answer.error());
   output out;
   if (opts.has(flag::json)) {
-    out.write_json(as_json(*question, answer));
+    out.write_json(as_json(*question, *answer));
   } else {
-    write_levels(out, *question, answer, opts);
+    write_levels(out, *question, *answer, opts);
   }
   if (auto done = out.flush(); !done) return failed(done.error());
   return 0;

@@ -20,6 +20,7 @@
 #include <bloomery/kinds.hpp>
 #include <bloomery/native/codec.hpp>
 #include <bloomery/posix/mapped_filter.hpp>
+#include <bloomery/sizing/levels.hpp>
 #include <bloomery/version.hpp>
 #include <bloomery/wrappers/adaptive.hpp>
 #include <bloomery/wrappers/any_adaptive.hpp>
