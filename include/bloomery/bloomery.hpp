@@ -12,6 +12,7 @@
 #pragma once
 
 #include <bloomery/any_filter.hpp>
+#include <bloomery/compat/leveldb/encoder.hpp>
 #include <bloomery/compat/redis/bloom_chain.hpp>
 #include <bloomery/compat/redis/cuckoo_chain.hpp>
 #include <bloomery/filter.hpp>
