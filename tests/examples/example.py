@@ -1,0 +1,79 @@
+"""What the tests of the examples share, beside tests/redis/support.py: running a program, and holding a README to it.
+
+A test is a program of functions whose names are claims:
+
+    from example import *
+
+    def ItsOutputIsThatOfTheReadme():
+        same_as_readme("coupons")
+
+    sys.exit(run_tests("coupons", globals()))
+"""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+from support import *  # noqa: F401,F403
+from support import ROOT, TREE, same
+
+
+def program(name):
+    """The command of a built example, or of one that is a Python program."""
+    built = TREE / "examples" / name
+    if built.exists():
+        return [str(built)]
+    script = ROOT / "examples" / name / (name.replace("-", "_") + ".py")
+    if not script.exists():
+        raise FileNotFoundError("%s is not built: its libraries were missing when the build was configured" % name)
+    return [sys.executable, str(script)]
+
+
+def output_of(name, *arguments, status=0, **options):
+    """What the example prints; its messages with it when it does not end with `status`."""
+    done = subprocess.run([*program(name), *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=60, **options)
+    if done.returncode != status:
+        raise AssertionError("%s ended with %d:\n%s%s" % (name, done.returncode, done.stdout.decode(), done.stderr.decode()))
+    return done.stdout.decode()
+
+
+def number(text, pattern):
+    """The number that a pattern with one group finds in a text: 1,234.5 or 12 %."""
+    found = re.search(pattern, text)
+    if not found:
+        raise AssertionError("no %r in:\n%s" % (pattern, text))
+    return float(found.group(1).replace(",", ""))
+
+
+def at_most(value, limit):
+    if not value <= limit:
+        raise AssertionError("%r is more than %r" % (value, limit))
+
+
+def at_least(value, limit):
+    if not value >= limit:
+        raise AssertionError("%r is less than %r" % (value, limit))
+
+
+def shape_of(text):
+    """A text without its numbers and the width of its columns."""
+    return [re.sub(r"\s+", " ", re.sub(r"\d[\d,.]*", "#", line)).strip() for line in text.strip().splitlines()]
+
+
+def same_as_readme(name, run=None):
+    """The blocks ```shell-session of the example's README are what its program prints, but for the numbers. A command is
+    `examples/run NAME ARGUMENT...`; `run` turns the arguments into the output."""
+    readme = (ROOT / "examples" / name / "README.md").read_text()
+    blocks = re.findall(r"^```shell-session\n(.*?)^```", readme, re.S | re.M)
+    if not blocks:
+        raise AssertionError("the README shows no output")
+    for block in blocks:
+        for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
+            command, _, expected = part.partition("\n")
+            words = command.split("#")[0].split()
+            same(words[:2], ["examples/run", name])
+            printed = run(words[2:]) if run else output_of(name, *words[2:])
+            same(shape_of(printed), shape_of(expected))
