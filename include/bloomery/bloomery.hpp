@@ -16,6 +16,8 @@
 #include <bloomery/compat/redis/bloom_chain.hpp>
 #include <bloomery/compat/redis/cuckoo_chain.hpp>
 #include <bloomery/filter.hpp>
+#include <bloomery/guards/lookup_guard.hpp>
+#include <bloomery/guards/metrics.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kinds.hpp>

@@ -10,4 +10,14 @@ BLOOMERY_BODY std::uint64_t now_ns(const clock_hook* clock) noexcept {
   return static_cast<std::uint64_t>(at.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(at.tv_nsec);
 }
 
+BLOOMERY_BODY std::uint64_t steady_ns() noexcept {
+#ifdef CLOCK_MONOTONIC
+  std::timespec at{};
+  if (::clock_gettime(CLOCK_MONOTONIC, &at) != 0) return 0;
+  return static_cast<std::uint64_t>(at.tv_sec) * 1'000'000'000 + static_cast<std::uint64_t>(at.tv_nsec);
+#else
+  return now_ns(nullptr);
+#endif
+}
+
 }  // namespace bloomery::inline BLOOMERY_ABI

@@ -23,6 +23,9 @@ struct clock_hook {
 // Of the hook, or of the system where there is none.
 BLOOMERY_API std::uint64_t now_ns(const clock_hook* clock) noexcept;
 
+// For durations: from some moment on, never back.
+BLOOMERY_API std::uint64_t steady_ns() noexcept;
+
 }  // namespace bloomery::inline BLOOMERY_ABI
 
 #ifdef BLOOMERY_HEADER_ONLY
