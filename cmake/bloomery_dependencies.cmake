@@ -44,6 +44,10 @@ macro(bloomery_find_formats_dependencies)
   bloomery_find_dependency(zlib HEADER zlib.h LIBRARY z)
 endmacro()
 
+macro(bloomery_find_leveldb_dependencies)
+  bloomery_find_dependency(leveldb HEADER leveldb/db.h LIBRARY leveldb)
+endmacro()
+
 # bloomery::bitmap needs nothing more, and bloomery::all links the others.
 macro(bloomery_find_bitmap_dependencies)
 endmacro()
