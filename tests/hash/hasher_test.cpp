@@ -42,11 +42,18 @@ TEST(HashList, NamesAndIdsNeverChange) {
     using hash = typename decltype(tag)::type;
     actual.emplace_back(hash::info.id, hash::info.name);
   });
-  const std::vector<std::pair<std::uint32_t, std::string>> expected = {
-      {23, "mum2"},      {1, "xxh3"},       {2, "xxh64"},           {3, "murmur3-x64-128"}, {4, "murmur3-x86-32"},
-      {5, "murmur64a"},  {6, "fnv1"},       {7, "fnv1a"},           {8, "lookup3"},         {9, "farmhash64"},
-      {10, "siphash13"}, {11, "siphash24"}, {12, "highwayhash64"},  {13, "identity"},       {14, "mum"},
-      {15, "aes2"},      {16, "leveldb"},   {20, "murmur64a-pair"}, {21, "murmur2-pair"},   {22, "murmur3-spark"}};
+  const std::vector<std::pair<std::uint32_t, std::string>> expected = {{23, "mum2"},          {1, "xxh3"},
+                                                                       {2, "xxh64"},          {3, "murmur3-x64-128"},
+                                                                       {4, "murmur3-x86-32"}, {5, "murmur64a"},
+                                                                       {6, "fnv1"},           {7, "fnv1a"},
+                                                                       {8, "lookup3"},        {9, "farmhash64"},
+                                                                       {10, "siphash13"},     {11, "siphash24"},
+                                                                       {12, "highwayhash64"}, {13, "identity"},
+                                                                       {14, "mum"},           {15, "aes2"},
+                                                                       {16, "leveldb"},       {20, "murmur64a-pair"},
+                                                                       {21, "murmur2-pair"},  {22, "murmur3-spark"},
+                                                                       {24, "hbase-jenkins"}, {25, "hbase-murmur"},
+                                                                       {26, "hbase-murmur3"}};
   EXPECT_EQ(actual, expected);
 }
 

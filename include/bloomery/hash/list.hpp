@@ -8,6 +8,7 @@
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/farmhash64.hpp>
 #include <bloomery/hash/fnv.hpp>
+#include <bloomery/hash/hbase.hpp>
 #include <bloomery/hash/highwayhash.hpp>
 #include <bloomery/hash/identity.hpp>
 #include <bloomery/hash/leveldb.hpp>
@@ -24,8 +25,9 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-using hash_list = type_list<mum2, xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3,
-                            farmhash64, siphash13, siphash24, highwayhash64, identity, mum, aes2, leveldb_hash,
-                            paired_murmur64a, paired_murmur2, murmur3_spark>;
+using hash_list =
+    type_list<mum2, xxh3, xxh64, murmur3_x64_128, murmur3_x86_32, murmur64a, fnv1, fnv1a, lookup3, farmhash64,
+              siphash13, siphash24, highwayhash64, identity, mum, aes2, leveldb_hash, paired_murmur64a, paired_murmur2,
+              murmur3_spark, hbase_jenkins, hbase_murmur, hbase_murmur3>;
 
 }  // namespace bloomery::inline BLOOMERY_ABI
