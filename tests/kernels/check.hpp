@@ -2,11 +2,13 @@
 // only, so that programs for other processors can use it too. Each function returns what differs first, or nothing.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bloomery/hash/key_digests.hpp>
 #include <bloomery/kernels/blocked/dispatch.hpp>
 #include <bloomery/kernels/cuckoo/dispatch.hpp>
 #include <bloomery/kernels/fuse/dispatch.hpp>
+#include <bloomery/kernels/gf2/dispatch.hpp>
 #include <bloomery/kernels/ribbon/dispatch.hpp>
 #include <bloomery/kernels/split_digests.hpp>
 #include <bloomery/kernels/window/dispatch.hpp>
@@ -281,6 +283,58 @@ std::string fuse_difference(isa level, unsigned segment_bits, unsigned shard_bit
 }
 
 // All of it.
+// Systems of so many columns, some of which have no solution, against elimination bit by bit.
+inline std::string gf2_difference(isa level, unsigned words, unsigned count, std::uint64_t seed) {
+  using table = std::vector<std::vector<bool>>;
+  const unsigned columns = 64 * words - 20;
+  alignas(64) std::array<std::uint64_t, std::size_t{gf2_stride} * gf2_most_words> rows{};
+  alignas(64) std::array<std::uint64_t, gf2_stride> sums{};
+  alignas(64) std::array<std::uint64_t, gf2_stride> combined{};
+  std::array<std::uint16_t, gf2_stride> pivots{};
+  const auto random = random_digests(std::size_t{count} * words + 40, seed);
+  table bits(count, std::vector<bool>(64 * words));
+  for (unsigned i = 0; i < count; ++i) {
+    // Sparse, as the rows of keys are; row 7 is the sum of two others where there are many rows.
+    for (unsigned w = 0; w < words; ++w) rows[w * gf2_stride + i] = random[i * words + w] & random[(i * words + w) / 2];
+    for (unsigned w = 0; w < words && i == 7 && seed % 4 == 0; ++w) {
+      rows[w * gf2_stride + 7] = rows[w * gf2_stride + 3] ^ rows[w * gf2_stride + 5];
+    }
+    for (unsigned b = 0; b < 64 * words; ++b) bits[i][b] = (rows[b / 64 * gf2_stride + i] >> (b % 64) & 1U) != 0;
+  }
+  bool expected = true;
+  std::vector<unsigned> expected_pivots;
+  for (unsigned i = 0; i < count && expected; ++i) {
+    const auto first = static_cast<unsigned>(std::find(bits[i].begin(), bits[i].end(), true) - bits[i].begin());
+    expected = first < columns;
+    expected_pivots.push_back(first);
+    for (unsigned j = 0; j < count && expected; ++j) {
+      for (unsigned b = 0; b < 64 * words && j != i && bits[j][first]; ++b) {
+        if (b != first) bits[j][b] = bits[j][b] != bits[i][b];
+      }
+      if (j != i) bits[j][first] = false;
+    }
+  }
+  const auto& kernels = gf2_kernels::for_isa(level);
+  const std::string name = std::string(isa_name(level)) + ": " + std::to_string(count) + " equations of " +
+                           std::to_string(words) + " words, seed " + std::to_string(seed);
+  if (kernels.reduce[words - 1](rows.data(), count, columns, pivots.data()) != expected) return name + ": solved";
+  if (!expected) return {};
+  std::array<std::uint16_t, 30> some{};
+  for (unsigned j = 0; j < some.size(); ++j) some[j] = static_cast<std::uint16_t>((j * 37 + 5) % (64 * words));
+  kernels.gather(rows.data(), count, some.data(), some.size(), sums.data());
+  kernels.combine(sums.data(), count, random.data(), 20, combined.data());
+  for (unsigned i = 0; i < count; ++i) {
+    if (pivots[i] != expected_pivots[i]) return name + ": pivot " + std::to_string(i);
+    std::uint64_t sum = 0;
+    for (unsigned j = 0; j < some.size(); ++j) sum |= std::uint64_t{bits[i][some[j]] ? 1U : 0U} << j;
+    if (sums[i] != sum) return name + ": columns of row " + std::to_string(i);
+    std::uint64_t value = sum >> 20U;
+    for (unsigned j = 0; j < 20; ++j) value ^= (sum >> j & 1U) != 0 ? random[j] : 0;
+    if (combined[i] != value) return name + ": value of row " + std::to_string(i);
+  }
+  return {};
+}
+
 inline std::string kernel_difference(isa level) {
   std::string difference = batch_difference<split32>(level, 8);
   if (difference.empty()) difference = single_difference<split32>(level, 8);
@@ -308,6 +362,12 @@ inline std::string kernel_difference(isa level) {
     difference = fuse_difference<std::uint8_t, 3>(level, bits, bits % 4);
     if (difference.empty()) difference = fuse_difference<std::uint16_t, 4>(level, bits, 0);
     if (difference.empty() && bits <= 11) difference = fuse_difference<std::uint32_t, 3>(level, bits, 10);
+  }
+  for (unsigned count = 1; count <= 240 && difference.empty(); count += 1 + count / 4) {
+    const unsigned words = (count + 20 + 63) / 64;
+    for (unsigned more = words; more <= gf2_most_words && difference.empty(); ++more) {
+      difference = gf2_difference(level, more, count, count + more);
+    }
   }
   if (difference.empty()) difference = hashing_difference<xxh3>(level, random_digests(411, 7));
   if (difference.empty()) difference = hashing_difference<mum2>(level, random_digests(411, 7));

@@ -7,16 +7,30 @@ namespace bloomery::inline BLOOMERY_ABI::leveldb {
 
 namespace detail {
 
-// One filter of windows of at most out.size() bytes, with as many bits a slot as can be solved. 0: none.
+inline unsigned widest_slot_bits(std::size_t keys, std::size_t filter_bytes) noexcept {
+  return static_cast<unsigned>(std::min<std::uint64_t>(most_slot_bits, 8 * std::uint64_t{filter_bytes - 1} / keys));
+}
+
+// One filter of windows of out.size() bytes. false: it cannot be solved.
+inline bool encode_slots(window_system& system, std::span<const std::uint64_t> digests, unsigned slot_bits,
+                         std::span<std::byte> out) noexcept {
+  const auto size = static_cast<std::uint32_t>(out.size() - 1);
+  const std::uint32_t slots = 8 * size / slot_bits;
+  return fits_system(slots, slot_bits) &&
+         solve_windows(system, digests, {.size_bytes = size, .slot_bits = slot_bits, .slots = slots, .seed = 0}, out);
+}
+
+inline bool encode_widest(window_system& system, std::span<const std::uint64_t> digests,
+                          std::span<std::byte> out) noexcept {
+  const unsigned widest = widest_slot_bits(digests.size(), out.size());
+  return widest >= least_slot_bits && encode_slots(system, digests, widest, out);
+}
+
+// With as many bits a slot as can be solved. 0: none.
 inline std::size_t encode_windows(window_system& system, std::span<const std::uint64_t> digests,
                                   std::span<std::byte> out) noexcept {
-  const auto size = static_cast<std::uint32_t>(out.size() - 1);
-  const std::uint64_t bits = std::uint64_t{8} * size;
-  const auto widest = static_cast<unsigned>(std::min<std::uint64_t>(most_slot_bits, bits / digests.size()));
-  for (unsigned r = widest; r >= least_slot_bits && fits_system(bits / r, r); --r) {
-    const window_shape shape{
-        .size_bytes = size, .slot_bits = r, .slots = static_cast<std::uint32_t>(bits / r), .seed = 0};
-    if (solve_windows(system, digests, shape, out)) return out.size();
+  for (unsigned r = widest_slot_bits(digests.size(), out.size()); r >= least_slot_bits; --r) {
+    if (encode_slots(system, digests, r, out)) return out.size();
   }
   return 0;
 }
@@ -162,17 +176,26 @@ BLOOMERY_BODY result<std::span<const std::byte>> filter_encoder::encode(std::spa
                                                                         unsigned bits_per_key) noexcept {
   if (const auto done = reserve(sorted_, digests.size() * std::uint64_t{8}, memory_); !done) return fail(done.error());
   auto* const first = reinterpret_cast<std::uint64_t*>(sorted_.data());
-  if (!digests.empty()) std::memcpy(first, digests.data(), digests.size() * 8);
-  std::sort(first, first + digests.size());
-  const std::size_t keys = static_cast<std::size_t>(std::unique(first, first + digests.size()) - first);
-  const std::span<const std::uint64_t> unique(first, keys);
-  if (keys == 0) return encode_builtin({}, 1);
+  // Versions of a key are neighbours.
+  auto* last = std::unique_copy(digests.begin(), digests.end(), first);
+  if (first == last) return encode_builtin({}, 1);
   if (bits_per_key < least_slot_bits) return matches_all();
 
-  const std::uint64_t room = builtin_bytes_of(keys, std::min(bits_per_key, most_slot_bits)) + 1;
+  const unsigned bits = std::min(bits_per_key, most_slot_bits);
+  const std::uint64_t most_room = builtin_bytes_of(static_cast<std::uint64_t>(last - first), bits) + 1;
   if (const auto done = reserve(work_, sizeof(window_system), memory_); !done) return fail(done.error());
-  if (const auto done = reserve(output_, room, memory_); !done) return fail(done.error());
+  if (const auto done = reserve(output_, most_room, memory_); !done) return fail(done.error());
   auto& system = *reinterpret_cast<window_system*>(work_.data());
+  // A filter of windows is the same for digests in any order, and there is none when two are equal: most are made without
+  // sorting.
+  if (most_room <= most_window_bytes) {
+    const auto out = output_.bytes().first(to_size(most_room));
+    if (detail::encode_widest(system, {first, last}, out)) return std::span<const std::byte>(out);
+  }
+  std::sort(first, last);
+  last = std::unique(first, last);
+  const std::span<const std::uint64_t> unique(first, last);
+  const std::uint64_t room = builtin_bytes_of(unique.size(), bits) + 1;
   const auto out = output_.bytes().first(to_size(room));
   std::size_t used = 0;
   if (room <= most_window_bytes) used = detail::encode_windows(system, unique, out);

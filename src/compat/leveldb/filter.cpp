@@ -5,16 +5,38 @@
 
 namespace bloomery::inline BLOOMERY_ABI::leveldb {
 
-BLOOMERY_BODY bool may_match(std::span<const std::byte> filter, std::uint64_t digest) noexcept {
-  if (filter.size() < 2) return false;
-  if (is_window_filter(filter)) [[likely]]
-    return windows_match(filter, digest);
-  if (std::to_integer<unsigned>(filter.back()) != table_code) return true;
+namespace detail {
+
+// What a look-up reads depends on the last byte; these lines come meanwhile. A filter of one line beside that of the last
+// byte needs nothing: its line is adjacent.
+inline void prefetch_lines(const std::byte* from, std::size_t size_bytes) noexcept {
+  for (std::size_t at = 0; at < size_bytes; at += cache_line_bytes) __builtin_prefetch(from + at);
+}
+
+inline bool table_matches(std::span<const std::byte> filter, std::uint64_t digest) noexcept {
   const auto table = window_table::read(filter);
+  if (table.groups == 0) return true;
+  const std::uint64_t group = table.group_of(digest);
+  // Groups are in the order of digests and of about the same size.
+  const std::uint64_t about = fast_range(digest, table.place);
+  const std::uint64_t from = about < most_window_bytes / 4 ? 0 : about - most_window_bytes / 4;
+  prefetch_lines(filter.data() + to_size(from), most_window_bytes / 2);
   std::span<const std::byte> part;
-  if (table.groups == 0 || !table.part(table.group_of(digest), part)) return true;
+  if (!table.part(group, part)) return true;
   if (part.empty()) return false;
   return !is_window_filter(part) || windows_match(part, digest);
+}
+
+}  // namespace detail
+
+BLOOMERY_BODY bool may_match(std::span<const std::byte> filter, std::uint64_t digest) noexcept {
+  if (filter.size() < 2) return false;
+  if (is_window_filter(filter)) [[likely]] {
+    detail::prefetch_lines(filter.data(), filter.size() - 1);
+    return windows_match(filter, digest);
+  }
+  if (std::to_integer<unsigned>(filter.back()) != table_code) return true;
+  return detail::table_matches(filter, digest);
 }
 
 BLOOMERY_BODY std::string_view name_of(filter_layout layout) noexcept {

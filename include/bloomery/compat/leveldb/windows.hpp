@@ -130,11 +130,13 @@ struct window_table {
     return make(filter, load_le<std::uint32_t>(filter.data() + filter.size() - 6), 4, 6);
   }
   [[nodiscard]] std::uint64_t group_of(std::uint64_t digest) const noexcept { return fast_range(digest, groups); }
+  // Without a branch, which could not be predicted where there are few groups: what is read for the first group and for the
+  // end of the last one is not used.
   [[nodiscard]] std::uint64_t start_of(std::uint64_t group) const noexcept {
-    if (group == 0) return 0;
-    if (group == groups) return place;
-    const std::byte* const at = bytes.data() + to_size(place + wide * (group - 1));
-    return wide == 2 ? load_le<std::uint16_t>(at) : load_le<std::uint32_t>(at);
+    const std::uint64_t inner = 0 - std::uint64_t{group != 0 && group != groups};
+    const std::uint64_t last = 0 - std::uint64_t{group == groups};
+    const std::byte* const at = bytes.data() + to_size(place + wide * (group - std::uint64_t{group != 0}));
+    return (last & place) | (inner & (wide == 2 ? load_le<std::uint16_t>(at) : load_le<std::uint32_t>(at)));
   }
   // Whether that part is where it can be; it may be empty then, and is a filter of its own else.
   [[nodiscard]] bool part(std::uint64_t group, std::span<const std::byte>& out) const noexcept {

@@ -1,0 +1,22 @@
+// kernels/gf2/avx512.hpp: systems over GF(2) with AVX-512, 8 rows at a time. Same bits as the portable code.
+#pragma once
+
+#include <bloomery/kernels/gf2.hpp>
+
+#ifdef BLOOMERY_X86
+
+namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx512 {
+
+#define BLOOMERY_TARGET BLOOMERY_FOR_AVX512
+#define BLOOMERY_INLINE BLOOMERY_FOR_AVX512 BLOOMERY_ALWAYS_INLINE inline
+
+using gf2_lanes = std::uint64_t __attribute__((vector_size(64), may_alias));
+
+#include <bloomery/kernels/gf2/loops.inc>
+
+#undef BLOOMERY_INLINE
+#undef BLOOMERY_TARGET
+
+}  // namespace bloomery::inline BLOOMERY_ABI::kernels::inline BLOOMERY_TARGET_ABI::avx512
+
+#endif
