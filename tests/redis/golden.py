@@ -111,6 +111,14 @@ def dump_of(encoding, fields, module_type=BLOOM):
     return with_checksum(out + b"\x00" + struct.pack("<H", 10))
 
 
+def rdb_file_of(cases, version=10):
+    """What a server with RedisBloom wrote by SAVE: a record is the type, the key, and what DUMP has of the value."""
+    out = b"REDIS%04d\xfe\x00" % version
+    for name, _, _, _, dump, _ in cases:
+        out += dump[:1] + bytes([len(name)]) + name.encode() + dump[1:-10]
+    return with_checksum(out + b"\xff")
+
+
 def fields_of(dump):
     """(type without encoding, fields) of a DUMP whose strings are not compressed."""
     module_type = struct.unpack(">Q", dump[2:10])[0]

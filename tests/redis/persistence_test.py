@@ -5,8 +5,8 @@ import pathlib
 import sys
 import tempfile
 
-from golden import bloom_header, cuckoo_header
-from support import Error, Server, Simple, chunks_of, free_port, run_tests, same, wait_until
+from golden import bloom_cases, bloom_header, cuckoo_cases, cuckoo_header, expect_golden, rdb_file_of
+from support import Error, Server, Simple, bulk, chunks_of, free_port, run_tests, same, wait_until
 
 MIB = 1 << 20
 
@@ -55,6 +55,58 @@ def AnRdbFileHoldsEveryFilter():
             same(client.info("bf")["bf_objects"], "7")
             same(client("BF.MADD", "small", *range(200)), [0] * 200)
             same(sum(client("CF.MEXISTS", "cuckoo", *range(50, 400))), 350)
+
+
+def golden_cases():
+    return [("BF", case) for case in bloom_cases()] + [("CF", case) for case in cuckoo_cases()]
+
+
+def expect_all_golden(client):
+    cases = golden_cases()
+    same(client("DBSIZE"), len(cases))
+    for family, (name, _, _, pieces, dump, probes) in cases:
+        expect_golden(client, family, name, pieces, dump, probes)
+
+
+def AnRdbFileOfRedisBloomIsLoadedAndWrittenAgain():
+    server = Server()
+    file = server.folder / "dump.rdb"
+    file.write_bytes(rdb_file_of([case for _, case in golden_cases()]))
+    with server:
+        client = server.client()
+        expect_all_golden(client)
+        same(client("SAVE"), Simple("OK"))
+        written = file.read_bytes()
+        for _, (name, _, _, _, dump, _) in golden_cases():
+            same((name, dump[:1] + bytes([len(name)]) + name.encode() + dump[1:-10] in written), (name, True))
+        # Settings that RedisBloom cannot have meant: a file is not refused for them.
+        for setting, value in [("bf-memory-limit", "100"), ("bf-work-limit", "1"), ("cf-max-expansions", "1")]:
+            same(client("CONFIG", "SET", "bf." + setting, value), Simple("OK"))
+        same(client("DEBUG", "RELOAD"), Simple("OK"))
+        client("CONFIG", "SET", "bf.bf-work-limit", "0")
+        expect_all_golden(client)
+
+
+def ADamagedRdbFileIsNotLoadedInPart():
+    server = Server()
+    whole = rdb_file_of([case for _, case in golden_cases()])
+    server.port = free_port()
+    try:
+        for size in (len(whole) // 3, len(whole) - 9):
+            (server.folder / "dump.rdb").write_bytes(whole[:size])
+            same(server._start_once(), False)
+            assert "Short read or OOM loading DB" in server.log() or "Unexpected EOF" in server.log(), server.log()
+    finally:
+        server.__exit__()
+
+
+def AnAofOfRedisBloomIsLoaded():
+    server = Server("--appendonly", "yes")
+    rewritten = [bulk(family + ".LOADCHUNK", name, iterator, data)
+                 for family, (name, _, _, pieces, _, _) in golden_cases() for iterator, data in pieces]
+    (server.folder / "appendonly.aof").write_bytes(b"".join(rewritten))
+    with server:
+        expect_all_golden(server.client())
 
 
 def SavingAndLoadingTakeLittleMemoryOfTheirOwn():

@@ -37,6 +37,12 @@ class Pairs(list):
     """A map of RESP3, as a list of pairs."""
 
 
+def bulk(*words):
+    """A command, as it is on the wire."""
+    encoded = [w if isinstance(w, bytes) else str(w).encode() for w in words]
+    return b"*%d\r\n" % len(encoded) + b"".join(b"$%d\r\n%s\r\n" % (len(w), w) for w in encoded)
+
+
 class Client:
     def __init__(self, port, protocol=2):
         self.socket = socket.create_connection(("127.0.0.1", port), timeout=20)
@@ -50,11 +56,7 @@ class Client:
         self.socket.close()
 
     def send(self, *words):
-        encoded = [w if isinstance(w, bytes) else str(w).encode() for w in words]
-        out = [b"*%d\r\n" % len(encoded)]
-        for word in encoded:
-            out.append(b"$%d\r\n%s\r\n" % (len(word), word))
-        self.socket.sendall(b"".join(out))
+        self.socket.sendall(bulk(*words))
 
     def read(self):
         line = self.file.readline()
