@@ -173,6 +173,7 @@ using config_apply = int (*)(server_context*, void* data, server_string** error)
   F(false, set_command_acl_categories, "SetCommandACLCategories", int, server_command*, const char*)                   \
   F(true, create_data_type, "CreateDataType", server_type*, server_context*, const char*, int, type_methods*)          \
   F(true, calloc, "Calloc", void*, std::size_t, std::size_t)                                                           \
+  F(true, try_alloc, "TryAlloc", void*, std::size_t)                                                                   \
   F(false, try_calloc, "TryCalloc", void*, std::size_t, std::size_t)                                                   \
   F(true, free, "Free", void, void*)                                                                                   \
   F(true, malloc_size, "MallocSize", std::size_t, void*)                                                               \

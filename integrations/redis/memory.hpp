@@ -1,8 +1,8 @@
 // memory.hpp: where filters have their memory from, and how much of it.
 //
-// Every block is the server's (Calloc and Free), so that used_memory, maxmemory and MEMORY USAGE see it. A request can be
-// refused, which the server's own allocator cannot: it ends the process. Hence, where the server has no TryCalloc (before
-// Redis 7.4 and Valkey 8), a large block is first mapped and unmapped, untouched: what the system refuses then is refused.
+// Every block is the server's (Alloc and Free), so that used_memory, maxmemory and MEMORY USAGE see it. A request can be
+// refused, where the server's Calloc ends the process. Where it has no TryCalloc (before Redis 7.4 and Valkey 8), a large block
+// comes from TryAlloc, and its pages are made zero without writing them; what the system refuses is refused.
 //
 // While a `memory_scope` lives, requests are a command's, and two limits hold: bf-memory-limit for the object, and what
 // maxmemory leaves. They hold for neither a replicated command nor one that is loaded: these were accepted before.
@@ -31,6 +31,8 @@ struct memory_counters {
 extern memory_counters memory_use;
 
 const memory_hooks& server_memory() noexcept;
+// Once, when the module is loaded.
+void prepare_memory() noexcept;
 
 // A block that the server allocated itself (LoadStringBuffer) is ours from now on.
 void count_adopted(void* memory) noexcept;

@@ -5,6 +5,7 @@
 #include "integrations/redis/config.hpp"
 #include "integrations/redis/counters.hpp"
 #include "integrations/redis/cuckoo_type.hpp"
+#include "integrations/redis/memory.hpp"
 
 namespace {
 
@@ -27,6 +28,7 @@ extern "C" __attribute__((visibility("default"))) int RedisModule_OnLoad(
   if (server.is_module_name_busy(module_name) != 0) return error;
   server.set_module_attributes(context, module_name, compatible_version, api_version);
   server.set_module_options(context, handles_io_errors | handles_async_load);
+  prepare_memory();
   const bool registered = filter_type<bloom_traits>::create(context) && filter_type<cuckoo_traits>::create(context) &&
                           register_commands(context) && register_info(context) == ok &&
                           register_config(context, {arguments, static_cast<std::size_t>(count)});

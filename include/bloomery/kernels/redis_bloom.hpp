@@ -48,6 +48,15 @@ inline bool redis_insert(const redis_bits& into, const digest128& key) noexcept 
   return clear != std::byte{0};
 }
 
+// Writes a key's bytes in a filter without keys, as they are. The first key of a large filter touches k pages that the system
+// has not provided yet: reading first would take two page faults each.
+inline void redis_touch(const redis_bits& empty, const digest128& key) noexcept {
+  std::uint64_t x = key.low;
+  for (std::uint64_t i = 0; i < empty.hashes; ++i, x += key.high) {
+    *const_cast<volatile std::byte*>(&empty.bytes[x % empty.modulus / 8]) = std::byte{0};
+  }
+}
+
 // Of up to redis_wave keys: bit i when all bits of key i are set.
 BLOOMERY_API std::uint64_t redis_contains_wave(const redis_bits& in, std::span<const digest128> keys) noexcept;
 

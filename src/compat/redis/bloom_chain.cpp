@@ -122,7 +122,7 @@ BLOOMERY_BODY std::uint64_t bloom_chain::next_growth_bytes() const noexcept {
   return wanted.record.size_bytes + (wanted.room == room_ ? 0 : wanted.room * sizeof(sub_filter));
 }
 
-BLOOMERY_BODY insert_outcome bloom_chain::grow() noexcept {
+BLOOMERY_BODY insert_outcome bloom_chain::grow(const digest128& first) noexcept {
   const next_sub_filter wanted = next();
   if (wanted.outcome != insert_outcome::inserted) return wanted.outcome;
   auto bits = block::make(wanted.record.size_bytes, hooks_);
@@ -136,6 +136,7 @@ BLOOMERY_BODY insert_outcome bloom_chain::grow() noexcept {
     room_ = wanted.room;
   }
   push(wanted.record, std::move(*bits));
+  kernels::redis_touch(list_[count_ - 1].view(), first);
   return insert_outcome::inserted;
 }
 
@@ -156,7 +157,7 @@ BLOOMERY_BODY bool bloom_chain::may_contain(const digest128& digest) const noexc
 BLOOMERY_BODY insert_outcome bloom_chain::insert(const digest128& digest) noexcept {
   if (may_contain(digest)) return insert_outcome::present;
   if (list_[count_ - 1].room() == 0) {
-    if (const insert_outcome grown = grow(); grown != insert_outcome::inserted) return grown;
+    if (const insert_outcome grown = grow(digest); grown != insert_outcome::inserted) return grown;
   }
   sub_filter& newest = list_[count_ - 1];
   kernels::redis_insert(newest.view(), digest);
@@ -247,7 +248,7 @@ batch_inserted bloom_chain::insert_all(std::span<const Key> keys, std::span<std:
       all.taken += some.taken;
       all.inserted += some.inserted;
       if (at == size) break;
-      all.stop = grow();
+      all.stop = grow(digests[at]);
       if (all.stop != insert_outcome::inserted) return all;
     }
   }

@@ -142,7 +142,8 @@ class BLOOMERY_API bloom_chain {
                                                const memory_hooks* memory, std::uint64_t room) noexcept;
   void push(const bloom_record& record, block bits) noexcept;
   [[nodiscard]] next_sub_filter next() const noexcept;
-  insert_outcome grow() noexcept;
+  // The key is the first that the new sub-filter takes.
+  insert_outcome grow(const digest128& first) noexcept;
   [[nodiscard]] std::uint64_t query(std::span<const digest128> digests, std::size_t end) const noexcept;
   batch_inserted insert_wave(std::span<const digest128> digests, std::uint64_t& fresh) noexcept;
   [[nodiscard]] bool equals(const bloom_chain& other) const noexcept;
