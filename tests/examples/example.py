@@ -10,14 +10,18 @@ A test is a program of functions whose names are claims:
     sys.exit(run_tests("coupons", globals()))
 """
 
+import ctypes
 import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
+import tempfile
 
 from support import *  # noqa: F401,F403
-from support import ROOT, TREE, same
+from support import ROOT, TREE, same, wait_until
 
 
 def program(name):
@@ -77,3 +81,45 @@ def same_as_readme(name, run=None):
             same(words[:2], ["examples/run", name])
             printed = run(words[2:]) if run else output_of(name, *words[2:])
             same(shape_of(printed), shape_of(expected))
+
+
+class Postgres:
+    """A PostgreSQL server of the test's own, on a socket in a folder of its own. It does not run as root: then it is Debian's user
+    postgres. `address` is for libpq, `log()` has every statement that it ran."""
+
+    def __init__(self):
+        programs = sorted(pathlib.Path("/usr/lib/postgresql").glob("*/bin/postgres"), key=lambda p: float(p.parts[4]))
+        self.programs = programs[-1].parent
+        self.user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+
+    def _run(self, program, *arguments, **options):
+        return [str(self.programs / program), *arguments], {"cwd": self.folder.name, **self.user, **options}
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="bloomery-postgres-", dir="/tmp")  # its user must be able to enter
+        if self.user:
+            shutil.chown(self.folder.name, "postgres", "postgres")
+        command, options = self._run("initdb", "-D", "data", "-U", "me", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync",
+                                     "--no-instructions")
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL, **options)
+        self.log_file = open(self.folder.name + "/log", "w+b")
+        settings = {"listen_addresses": "", "unix_socket_directories": self.folder.name, "fsync": "off", "log_statement": "all",
+                    "autovacuum": "off", "shared_buffers": "16MB"}
+        command, options = self._run("postgres", "-D", "data", *("--%s=%s" % each for each in settings.items()))
+        self.process = subprocess.Popen(command, stdout=self.log_file, stderr=self.log_file, preexec_fn=end_with_parent, **options)
+        self.address = "host=%s user=me dbname=postgres" % self.folder.name
+        wait_until(lambda: "ready to accept connections" in self.log())
+        return self
+
+    def log(self):
+        return pathlib.Path(self.log_file.name).read_text()
+
+    def __exit__(self, *_):
+        self.process.send_signal(signal.SIGQUIT)  # immediate: nothing of it is kept
+        self.process.wait(20)
+        self.log_file.close()
+        self.folder.cleanup()
+
+
+def end_with_parent():
+    ctypes.CDLL(None).prctl(1, signal.SIGTERM)  # PR_SET_PDEATHSIG
