@@ -64,7 +64,8 @@ class sqlite {
     if (statement == nullptr && sqlite3_prepare_v2(database_, sql, -1, &statement, nullptr) != SQLITE_OK) return why();
     int number = 0;
     for (const std::string_view value : values) {
-      const int index = sqlite3_bind_parameter_index(statement, ("$" + std::to_string(++number)).c_str());
+      const char name[] = {'$', static_cast<char>('0' + ++number), 0};  // up to nine
+      const int index = sqlite3_bind_parameter_index(statement, name);
       sqlite3_bind_text(statement, index, value.data(), static_cast<int>(value.size()), SQLITE_STATIC);
     }
     int state = 0;
