@@ -48,6 +48,10 @@ macro(bloomery_find_leveldb_dependencies)
   bloomery_find_dependency(leveldb HEADER leveldb/db.h LIBRARY leveldb)
 endmacro()
 
+macro(bloomery_find_rocksdb_dependencies)
+  bloomery_find_dependency(rocksdb HEADER rocksdb/filter_policy.h LIBRARY rocksdb)
+endmacro()
+
 # bloomery::bitmap needs nothing more, and bloomery::all links the others.
 macro(bloomery_find_bitmap_dependencies)
 endmacro()
