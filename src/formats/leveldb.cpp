@@ -1,9 +1,11 @@
-// leveldb.cpp: one filter of LevelDB's built-in policy (leveldb.BuiltinBloomFilter2). docs/formats/leveldb.md has the
-// bytes; leveldb_table.cpp has the tables which hold many of them.
+// leveldb.cpp: one filter of policy leveldb.BuiltinBloomFilter2: LevelDB's own, or one of windows
+// (leveldb_windows.hpp). docs/formats/leveldb.md and leveldb-windows.md have the bytes; leveldb_table.cpp has the tables which
+// hold many of them.
 #include "src/formats/leveldb.hpp"
 
 #include "src/formats/foreign_bloom.hpp"
 #include "src/formats/formats.hpp"
+#include "src/formats/leveldb_windows.hpp"
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
@@ -39,11 +41,11 @@ struct rule {
   using carried = leveldb_filter::carried;
   class probes {
    public:
-    probes(std::uint64_t of, const divisor& bits) noexcept : walk_(of), bits_(&bits) {}
+    probes(std::uint64_t of, const divisor& bits) noexcept : walk_(leveldb::key_hash_of(of)), bits_(&bits) {}
     std::uint64_t next() noexcept { return bits_->remainder_of(walk_.next()); }
 
    private:
-    leveldb::walk walk_;
+    bloomery::leveldb::builtin_walk walk_;
     const divisor* bits_;
   };
   static constexpr std::uint64_t byte_of(std::uint64_t bit) noexcept { return low_bits_first(bit); }
@@ -51,14 +53,16 @@ struct rule {
 };
 using filter = foreign_bloom<rule>;
 
-// Any bytes can be one. All that speaks for it is a last byte that is a number of hash functions, after eight bytes of
-// which not all are as those of plain text, whose last byte is such a number, too.
+// Any bytes can be one. All that speaks for it is a last byte that is a number of hash functions, or a size that a filter of
+// windows can have, after bytes of which not all are as those of plain text, whose last byte is such a number, too.
 detection detect(const detection_input& seen) noexcept {
   if (!seen.size_bytes || *seen.size_bytes < 9 || seen.last.empty()) return {};
   const auto k = std::to_integer<unsigned>(seen.last.back());
+  const bool windows =
+      k > leveldb::most_hashes && seen.last.size() == *seen.size_bytes && leveldb::windows_model::is_one(seen.last);
   const bool text =
       std::none_of(seen.first.begin(), seen.first.end(), [](std::byte b) { return b >= std::byte{0x80}; });
-  return {!text && k >= 1 && k <= leveldb::most_hashes ? confidence::weak : confidence::no, no_limit};
+  return {!text && k >= 1 && (windows || k <= leveldb::most_hashes) ? confidence::weak : confidence::no, no_limit};
 }
 
 result<any_filter> open(source_bytes source, const format_options& /*options*/) noexcept {
@@ -68,6 +72,7 @@ result<any_filter> open(source_bytes source, const format_options& /*options*/) 
     // To LevelDB such a filter matches nothing, and so does one of eight bits that are not set.
     return filter::make({8, 1, 1}, carried{{}, 1}, leveldb::hash, source.memory());
   }
+  if (leveldb::windows_model::is_one(bytes)) return leveldb::windows_model::open(std::move(source));
   const std::uint64_t size_bytes = bytes.size() - 1;
   const auto k = std::to_integer<unsigned>(bytes.back());
   const bloom_shape shape{size_bytes * 8, k > leveldb::most_hashes ? 0 : k, size_bytes};
@@ -133,10 +138,13 @@ result<any_filter> make(const filter_params& params, const format_options& optio
                       params.memory);
 }
 
-bool holds(const any_filter& from) noexcept { return filter::in(from) != nullptr; }
+bool holds(const any_filter& from) noexcept {
+  return filter::in(from) != nullptr || !leveldb::windows_model::in(from).empty();
+}
 
 result<void> save(const any_filter& from, const byte_sink& sink, const format_options& /*options*/) noexcept {
   const filter* const self = filter::in(from);
+  if (self == nullptr) return sink(leveldb::windows_model::in(from));
   if (auto done = sink(self->bits()); !done) return done;
   const std::array<std::byte, 1> k = {static_cast<std::byte>(self->with().k)};
   return sink(k);
@@ -146,7 +154,7 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
 
 const format leveldb_format = {
     .name = leveldb_filter::name,
-    .summary = "one filter of LevelDB's built-in policy; it has no signature: name the format",
+    .summary = "one filter of LevelDB, built-in or of windows; it has no signature: name the format",
     .writes = true,
     .merges = true,
     .by_end = true,

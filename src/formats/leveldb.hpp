@@ -1,35 +1,16 @@
 // src/formats/leveldb.hpp: what a single filter of LevelDB and those in a table share: how a key's bits are found.
 #pragma once
 
-#include <bit>
-#include <bloomery/core/bytes.hpp>
-#include <bloomery/core/wide.hpp>
+#include <bloomery/compat/leveldb/builtin.hpp>
 #include <bloomery/hash/hasher.hpp>
-#include <bloomery/hash/leveldb.hpp>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 
 namespace bloomery::inline BLOOMERY_ABI::formats::leveldb {
 
-inline constexpr hash_spec hash{.id = leveldb_hash::info.id, .seed = 0xbc9f1d34U};
-inline constexpr unsigned most_hashes = 30;  // more is reserved: such a filter matches every key
+using bloomery::leveldb::most_hashes;
 
-// The bits of a key: h, h + d, h + 2d and so on in 32 bits, where d is h turned by 17.
-class walk {
- public:
-  explicit walk(std::uint64_t digest) noexcept
-      : at_(static_cast<std::uint32_t>(unmix64(digest))), step_(std::rotr(at_, 17)) {}
-  std::uint32_t next() noexcept {
-    const std::uint32_t now = at_;
-    at_ += step_;
-    return now;
-  }
+inline constexpr hash_spec hash{.id = leveldb_hash::info.id, .seed = bloomery::leveldb::builtin_seed};
 
- private:
-  std::uint32_t at_;
-  std::uint32_t step_;
-};
+inline std::uint32_t key_hash_of(std::uint64_t digest) noexcept { return static_cast<std::uint32_t>(unmix64(digest)); }
 
 // Digests of keys that are in no filter but by chance, to measure an FPR with: filters of a few keys match more often
 // than their fill suggests, because the steps of a key soon meet the same bits again.

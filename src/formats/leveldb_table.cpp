@@ -1,16 +1,18 @@
 // leveldb_table.cpp: the filters in a table file of LevelDB (.ldb, .sst). docs/formats/leveldb.md has the bytes.
 //
-// A table has a filter for every 2 KiB of its data, and which of them a key belongs to is known to a reader that finds
+// A table has a filter, of LevelDB's own layout or of windows, for every 2 KiB of its data, and which of them a key belongs to is known to a reader that finds
 // the key in the table's index. Here a filter sees digests only, so it queries all of them: a key may be in the table
 // when any matches.
 #include "src/formats/crc32c.hpp"
 #include "src/formats/foreign_bloom.hpp"
 #include "src/formats/formats.hpp"
-#include "src/formats/leveldb.hpp"
+#include "src/formats/leveldb_windows.hpp"
 #include "src/formats/sizes.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
 namespace leveldb_table {
+
+namespace engine = bloomery::leveldb;
 
 constexpr std::string_view name = "leveldb-table";
 constexpr std::string_view filter_key = "filter.leveldb.BuiltinBloomFilter2";
@@ -151,46 +153,28 @@ struct block {
   }
 };
 
-bool test(std::span<const std::byte> filter, std::uint64_t bit) noexcept {
-  return (filter[to_size(bit / 8)] & std::byte{1} << (bit % 8)) != std::byte{0};
-}
-
-// As KeyMayMatch of the policy.
-bool matches(std::span<const std::byte> filter, std::uint64_t digest) noexcept {
-  if (filter.size() < 2) return false;
-  const std::uint64_t bits = (filter.size() - 1) * 8;
-  const auto k = std::to_integer<unsigned>(filter.back());
-  if (k > leveldb::most_hashes) return true;
-  leveldb::walk walk(digest);
-  for (unsigned i = 0; i < k; ++i) {
-    if (!test(filter, walk.next() % bits)) return false;
-  }
-  return true;
-}
-
-// The same, as what it reads. `part` is the filter among those of the table.
-void explain_filter(explanation& out, std::span<const std::byte> filter, std::uint64_t digest,
-                    const explained_part& part) noexcept {
-  if (filter.size() < 2) return out.add_note(part, "it holds no keys", false);
-  const std::uint64_t bits = (filter.size() - 1) * 8;
-  const auto k = std::to_integer<unsigned>(filter.back());
-  if (k > leveldb::most_hashes) return out.add_note(part, "it has an encoding for later, and matches every key", true);
-  const auto value = [filter](std::uint64_t bit) { return test(filter, bit); };
-  leveldb::walk walk(digest);
-  out.begin({.part = part});
-  for (unsigned i = 0; i < k; ++i) out.add(probe_of_bit(walk.next() % bits, value, part.first_byte));
-  out.draw(0, bits, value);
-  out.end();
-}
-
 class table_filter final : public foreign_model {
  public:
   static constexpr kind_info table_info{.id = first_foreign_id + 70,
                                         .name = "bloom",
                                         .summary = "Bloom filters in a table of LevelDB, one for each 2 KiB of data",
                                         .lines = "one a hash function and filter"};
+  static constexpr kind_info windows_info{
+      .id = first_foreign_id + 72,
+      .name = "windows",
+      .summary = "filters of windows in a table of LevelDB, one for each 2 KiB of data",
+      .lines = "1 or 2 for each window of a filter"};
   static constexpr kind_entry entry{.info = &table_info, .capabilities = {.maps = true}};
+  static constexpr kind_entry windows_entry{.info = &windows_info, .capabilities = {.maps = true}};
 
+  // Filters of windows have another hash. LevelDB writes tables of one layout; in one that has both, filters of the
+  // built-in layout match every key.
+  static result<any_filter> open(source_bytes source, const handle& where) noexcept {
+    auto self = wrap(std::move(source), where.offset, where.size_bytes, where.offset);
+    if (!self) return fail(self.error());
+    const bool windows = static_cast<const table_filter*>(self->get())->windows_;
+    return any_filter::adopt(std::move(*self), windows ? leveldb::windows_hash : leveldb::hash);
+  }
   static result<std::unique_ptr<filter_model>> wrap(source_bytes source, std::uint64_t offset, std::uint64_t size_bytes,
                                                     std::uint64_t data_bytes) noexcept {
     std::unique_ptr<filter_model> self(new (std::nothrow)
@@ -199,7 +183,7 @@ class table_filter final : public foreign_model {
     return self;
   }
 
-  [[nodiscard]] const kind_entry& kind() const noexcept override { return entry; }
+  [[nodiscard]] const kind_entry& kind() const noexcept override { return windows_ ? windows_entry : entry; }
   [[nodiscard]] bool is_mapped() const noexcept override { return source_.is_mapped(); }
   [[nodiscard]] stored_shape shape() const noexcept override { return {.keys_exact = false}; }
   [[nodiscard]] fact_list facts() const noexcept override;
@@ -238,11 +222,21 @@ class table_filter final : public foreign_model {
       : foreign_model(wording),
         source_(std::move(source)),
         data_bytes_(data_bytes),
-        block_(block::read(source_.bytes().subspan(to_size(offset), to_size(size_bytes)), data_bytes)) {}
+        block_(block::read(source_.bytes().subspan(to_size(offset), to_size(size_bytes)), data_bytes)) {
+    for (std::uint64_t i = 0; i < block_.count && !windows_; ++i) {
+      const auto filter = block_.filter(i);
+      windows_ = filter && leveldb::windows_model::is_one(*filter);
+    }
+  }
   static constexpr words wording{
       .subject = "the filters of a table",
       .not_native = "the filters of a table are LevelDB's, which writes them with their table"};
   static failure read_only() noexcept { return fail(errc::unsupported, wording.not_native); }
+  // As KeyMayMatch of the policy.
+  [[nodiscard]] bool matches(std::span<const std::byte> filter, std::uint64_t digest) const noexcept {
+    if (!windows_) return engine::builtin_may_match(filter, leveldb::key_hash_of(digest));
+    return engine::may_match(filter, digest);
+  }
   [[nodiscard]] bool any_matches(std::uint64_t digest) const noexcept {
     if (block_.all_match) return true;
     for (std::uint64_t i = 0; i < block_.count; ++i) {
@@ -255,13 +249,16 @@ class table_filter final : public foreign_model {
   [[nodiscard]] double sampled_rate() const noexcept {
     const std::uint64_t samples = leveldb::samples_of(block_.count);
     std::uint64_t found = 0;
-    for (std::uint64_t i = 0; i < samples; ++i) found += any_matches(leveldb::sample(i)) ? 1U : 0U;
+    for (std::uint64_t i = 0; i < samples; ++i) {
+      found += any_matches(windows_ ? mix64(i) : leveldb::sample(i)) ? 1U : 0U;
+    }
     return samples == 0 ? 0.0 : static_cast<double>(found) / static_cast<double>(samples);
   }
 
   source_bytes source_;
   std::uint64_t data_bytes_;
   block block_;
+  bool windows_ = false;
 };
 
 result<explanation> table_filter::explain(const digest_span& one) const noexcept {
@@ -271,8 +268,10 @@ result<explanation> table_filter::explain(const digest_span& one) const noexcept
   for (std::uint64_t i = 0; i < block_.count; ++i) {
     const auto filter = block_.filter(i);
     explained_part part{.name = "filter", .index = i, .first_byte = block_.offset_of(i)};
-    if (filter) {
-      explain_filter(out, *filter, digest, part);
+    if (filter && windows_ && filter->size() >= 2 && engine::is_builtin(*filter)) {
+      out.add_note(part, "it is a Bloom filter among filters of windows, and matches every key", true);
+    } else if (filter) {
+      engine::explain(out, *filter, {.windows = digest, .builtin = leveldb::key_hash_of(digest)}, part);
     } else {
       out.add_note(part, "its offsets are damaged, so every key may be there", true);
     }
@@ -281,30 +280,62 @@ result<explanation> table_filter::explain(const digest_span& one) const noexcept
   return out;
 }
 
+// Whether all filters so far are as large as the block at most: offsets that cannot be make filters overlap, and reading
+// all of them could take any time.
+class read_budget {
+ public:
+  explicit read_budget(std::uint64_t bytes) noexcept : left_(bytes) {}
+  bool take(std::uint64_t bytes) noexcept {
+    left_ = bytes <= left_ ? left_ - bytes : 0;
+    return left_ != 0 || bytes == 0;
+  }
+
+ private:
+  std::uint64_t left_;
+};
+
 fact_list table_filter::facts() const noexcept {
   std::uint64_t empty = 0;
-  std::optional<unsigned> k;
-  bool same = true;
+  unsigned k = 0;
+  unsigned slot_bits = 0;
+  bool one_k = true;
+  bool one_width = true;
+  read_budget budget(block_.array_offset + 1);
   for (std::uint64_t i = 0; i < block_.count; ++i) {
     const auto filter = block_.filter(i);
     if (!filter || filter->size() < 2) {
       empty += filter ? 1U : 0U;
       continue;
     }
+    if (!budget.take(filter->size())) break;
+    const auto what = engine::describe(*filter);
+    if (what.slot_bits != 0) {
+      one_width &= slot_bits == 0 || slot_bits == what.slot_bits;
+      slot_bits = slot_bits == 0 ? what.slot_bits : std::min(slot_bits, what.slot_bits);
+      continue;
+    }
     const auto its = std::to_integer<unsigned>(filter->back());
-    same &= !k || *k == its;
+    one_k &= k == 0 || k == its;
     k = its;
   }
-  fact hashes = hashes_fact(k.value_or(0));
-  if (!same) hashes.value = "different";
-  return {{.name = "filters", .label = "filters", .value = block_.count, .help = "filters of the table"},
-          {.name = "empty_filters", .label = "empty filters", .value = empty, .help = "filters without a key"},
-          hashes,
-          {.name = "window_bytes",
+  fact_list out{{.name = "filters", .label = "filters", .value = block_.count, .help = "filters of the table"},
+                {.name = "empty_filters", .label = "empty filters", .value = empty, .help = "filters without a key"}};
+  if (windows_) {
+    fact bits = leveldb::slot_bits_fact(slot_bits);
+    if (!one_width) bits.label = "bits per slot, at least";
+    out.add(bits);
+  }
+  if (!windows_ || k != 0) {
+    fact hashes = hashes_fact(k);
+    if (!one_k) hashes.value = "different";
+    out.add(hashes);
+  }
+  out.add({.name = "window_bytes",
            .label = "window bytes",
            .value = block_.base_lg < 64 ? std::uint64_t{1} << block_.base_lg : std::uint64_t{0},
            .unit = fact_unit::bytes,
-           .help = "bytes of the table that a filter is for"}};
+           .help = "bytes of the table that a filter is for"});
+  return out;
 }
 
 // A key is absent when each of the filters reports it: the FPRs of all of them are combined.
@@ -313,26 +344,28 @@ result<filter_stats> table_filter::stats() const noexcept {
   std::uint64_t all_bits = 0;
   std::uint64_t all_set = 0;
   double absent = block_.all_match ? 0.0 : 1.0;
+  read_budget budget(block_.array_offset + 1);
   for (std::uint64_t i = 0; i < block_.count; ++i) {
     const auto filter = block_.filter(i);
     if (!filter) absent = 0.0;
     if (!filter || filter->size() < 2) continue;
-    const auto k = std::to_integer<unsigned>(filter->back());
-    std::uint64_t set = 0;
-    for (const std::byte byte : filter->first(filter->size() - 1)) {
-      set += static_cast<std::uint64_t>(std::popcount(std::to_integer<unsigned>(byte)));
-    }
+    if (!budget.take(filter->size())) break;
+    const auto what = engine::describe(*filter);
+    const std::uint64_t set = leveldb::set_bits_of(filter->first(filter->size() - 1));
     const auto bits = static_cast<double>((filter->size() - 1) * 8);
-    const double fill = static_cast<double>(set) / bits;
-    absent *= k > leveldb::most_hashes ? 0.0 : 1.0 - std::pow(fill, k);
-    if (k != 0 && k <= leveldb::most_hashes) {
-      stats.estimated_keys += std::log1p(-std::min(fill, 1.0 - 0.5 / bits)) * -bits / k;
+    const bool is_bloom = what.layout == engine::filter_layout::builtin;
+    absent *= 1.0 - (is_bloom && windows_ ? 1.0 : what.fpr);
+    if (is_bloom && what.hashes != 0) {
+      const double fill = static_cast<double>(set) / bits;
+      stats.estimated_keys += std::log1p(-std::min(fill, 1.0 - 0.5 / bits)) * -bits / what.hashes;
     }
+    stats.estimated_keys += static_cast<double>(what.slots);
     all_bits += (filter->size() - 1) * 8;
     all_set += set;
   }
   stats.fill = all_bits == 0 ? 0.0 : std::min(1.0, static_cast<double>(all_set) / static_cast<double>(all_bits));
-  stats.fpr_now = std::max(1.0 - absent, sampled_rate());
+  // Of filters of windows the formula is exact.
+  stats.fpr_now = windows_ ? 1.0 - absent : std::max(1.0 - absent, sampled_rate());
   stats.memory_bytes = block_.bytes.size();
   stats.target_known = false;
   stats.keys = {static_cast<std::uint64_t>(stats.estimated_keys + 0.5), false};
@@ -358,9 +391,7 @@ result<any_filter> open(source_bytes source, const format_options& /*options*/) 
   if (!where) return fail(where.error());
   const auto filters = block_at(file, *where);
   if (!filters) return fail(filters.error());
-  auto self = table_filter::wrap(std::move(source), where->offset, where->size_bytes, where->offset);
-  if (!self) return fail(self.error());
-  return any_filter::adopt(std::move(*self), leveldb::hash);
+  return table_filter::open(std::move(source), *where);
 }
 
 result<hash_spec> hash(const format_options& /*options*/) noexcept { return leveldb::hash; }

@@ -9,32 +9,18 @@
 #include <memory>
 #include <random>
 
-#include "src/formats/crc32c.hpp"
+#include "formats/leveldb_support.hpp"
 #include "src/formats/leveldb.hpp"
-#include "support/format_files.hpp"
 
 namespace bloomery {
 namespace {
 
 using namespace test;
 
-std::string leveldb_file(const std::string& name) { return golden("leveldb/" + name); }
-result<formats::opened> open_leveldb(std::string_view text) { return open_text(text, {.from = "leveldb"}); }
-
 std::vector<std::string> hex_column(const std::string& file) {
   std::vector<std::string> out;
   for (const auto& row : rows_of(leveldb_file(file))) out.push_back(from_hex(row[0]));
   return out;
-}
-
-std::vector<std::string> random_keys(std::mt19937_64& random, std::size_t count, std::uint64_t most_bytes = 40) {
-  std::vector<std::string> keys;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::string key = std::to_string(i) + "/";  // all different
-    for (std::uint64_t left = random() % most_bytes; left != 0; --left) key.push_back(static_cast<char>(random()));
-    keys.push_back(std::move(key));
-  }
-  return keys;
 }
 
 TEST(Leveldb, AnswersAsTheProductDoes) {
@@ -75,10 +61,10 @@ TEST(Leveldb, TheLibraryReadsWhatWeWriteAndTheReverse) {
   std::mt19937_64 random(7);
   std::size_t absent = 0;
   for (const int bits_per_key : {1, 2, 3, 5, 10, 17, 29, 43, 44, 100}) {
-    const std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(bits_per_key));
+    const std::unique_ptr<const ::leveldb::FilterPolicy> policy(::leveldb::NewBloomFilterPolicy(bits_per_key));
     for (const std::size_t count : {0U, 1U, 2U, 6U, 7U, 64U, 1000U}) {
       const auto keys = random_keys(random, count);
-      const std::vector<leveldb::Slice> slices(keys.begin(), keys.end());
+      const std::vector<::leveldb::Slice> slices(keys.begin(), keys.end());
       std::string theirs;
       policy->CreateFilter(slices.data(), static_cast<int>(count), &theirs);
       auto made = formats::make("leveldb", {.keys = count, .bits_per_key = static_cast<double>(bits_per_key)});
@@ -179,14 +165,6 @@ TEST(Leveldb, DamageIsAnErrorOrHarmless) {
 
 // ---- tables ----
 
-std::string number_of(const formats::opened& opened, std::string_view name) {
-  const fact_list facts = opened.filter.facts();
-  const fact* found = facts.find(name);
-  if (found == nullptr) return "none";
-  return found->value.holds() == fact_value::type::text ? std::string(found->value.text())
-                                                        : std::to_string(found->value.integer());
-}
-
 TEST(LeveldbTable, IsToldByItsEnd) {
   const auto opened = open_text(leveldb_file("table_bpk10.ldb"));
   ASSERT_TRUE(opened) << describe(opened.error()).view();
@@ -209,37 +187,8 @@ TEST(LeveldbTable, IsToldByItsEnd) {
   EXPECT_NE(describe(single.error()).view().find("leveldb-table"), std::string_view::npos);
 }
 
-std::uint64_t varint_at(const std::string& text, std::size_t& at) {
-  std::uint64_t value = 0;
-  for (unsigned shift = 0;; shift += 7) {
-    const auto byte = static_cast<unsigned char>(text[at++]);
-    value |= std::uint64_t{byte & 0x7fU} << shift;
-    if (byte < 0x80) return value;
-  }
-}
-
-// Whether the library's own policy finds a key in any filter of a sound table. The filter block is the one that stands
-// behind the name of the policy.
-std::vector<bool> ask_policy(const std::string& file, const std::vector<std::string>& keys) {
-  const std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(10));
-  const std::string name = std::string("filter.") + policy->Name();
-  std::size_t at = file.rfind(name) + name.size();
-  const std::uint64_t offset = varint_at(file, at);
-  const std::string block = file.substr(offset, varint_at(file, at));
-  const auto number_at = [&](std::size_t from) {
-    return load_le<std::uint32_t>(reinterpret_cast<const std::byte*>(block.data()) + from);
-  };
-  const std::size_t end = number_at(block.size() - 5);
-  std::vector<std::string> filters;
-  for (std::size_t each = end; each + 5 < block.size(); each += 4) {
-    filters.push_back(block.substr(number_at(each), number_at(each + 4) - number_at(each)));
-  }
-  std::vector<bool> out;
-  for (const std::string& key : keys) {
-    out.push_back(std::any_of(filters.begin(), filters.end(),
-                              [&](const std::string& filter) { return policy->KeyMayMatch(key, filter); }));
-  }
-  return out;
+std::unique_ptr<const ::leveldb::FilterPolicy> builtin() {
+  return std::unique_ptr<const ::leveldb::FilterPolicy>(::leveldb::NewBloomFilterPolicy(10));
 }
 
 TEST(LeveldbTable, HasAllOfItsKeys) {
@@ -256,7 +205,7 @@ TEST(LeveldbTable, HasAllOfItsKeys) {
   const auto present = query(opened->filter, keys);
   EXPECT_EQ(std::count(present.begin(), present.end(), false), 0);
   const auto absent = query(opened->filter, others);
-  EXPECT_EQ(absent, ask_policy(leveldb_file("table_bpk10.ldb"), others));
+  EXPECT_EQ(absent, ask_policy(*builtin(), leveldb_file("table_bpk10.ldb"), others));
   const auto wrong = static_cast<double>(std::count(absent.begin(), absent.end(), true));
   EXPECT_NEAR(wrong / static_cast<double>(others.size()), opened->filter.stats()->fpr_now, 0.02);
   EXPECT_LT(wrong, static_cast<double>(others.size()) / 4);
@@ -264,31 +213,12 @@ TEST(LeveldbTable, HasAllOfItsKeys) {
 
 TEST(LeveldbTable, RealDatabasesKeepAllOfTheirKeys) {
   std::mt19937_64 random(11);
+  const std::unique_ptr<const ::leveldb::FilterPolicy> policy(::leveldb::NewBloomFilterPolicy(14));
   for (const bool packed : {false, true}) {
     for (const std::size_t block_bytes : {512U, 4096U, 20'000U}) {
-      std::string folder = (std::filesystem::temp_directory_path() / "bloomery-leveldb-XXXXXX").string();
-      ASSERT_NE(mkdtemp(folder.data()), nullptr);
-      const std::unique_ptr<const leveldb::FilterPolicy> policy(leveldb::NewBloomFilterPolicy(14));
-      leveldb::Options options;
-      options.create_if_missing = true;
-      options.filter_policy = policy.get();
-      options.block_size = block_bytes;
-      options.compression = packed ? leveldb::kSnappyCompression : leveldb::kNoCompression;
-      leveldb::DB* raw = nullptr;
-      ASSERT_TRUE(leveldb::DB::Open(options, folder, &raw).ok());
-      std::unique_ptr<leveldb::DB> database(raw);
       const auto keys = random_keys(random, 3000);
-      for (const std::string& key : keys) {
-        ASSERT_TRUE(database->Put({}, key, std::string(random() % 200, 'v')).ok());
-      }
-      database->CompactRange(nullptr, nullptr);
-      database.reset();
-      std::vector<std::string> tables;
-      for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-        if (entry.path().extension() == ".ldb") tables.push_back(entry.path().string());
-      }
-      ASSERT_EQ(tables.size(), 1U) << "so that no other table can answer for it";
-      const auto opened = formats::open(tables.front().c_str());
+      const std::string table = real_table(*policy, keys, block_bytes, packed);
+      const auto opened = open_text(table);
       ASSERT_TRUE(opened) << describe(opened.error()).view();
       EXPECT_EQ(number_of(*opened, "hash_functions"), "9");
       const auto present = query(opened->filter, keys);
@@ -296,57 +226,16 @@ TEST(LeveldbTable, RealDatabasesKeepAllOfTheirKeys) {
       auto others = random_keys(random, 10'000);
       for (std::string& key : others) key.insert(0, "absent");
       const auto answers = query(opened->filter, others);
-      std::ifstream file(tables.front(), std::ios::binary);
-      EXPECT_EQ(answers, ask_policy({std::istreambuf_iterator<char>(file), {}}, others));
+      EXPECT_EQ(answers, ask_policy(*policy, table, others));
       const auto wrong = static_cast<double>(std::count(answers.begin(), answers.end(), true));
       const auto stats = opened->filter.stats();
       ASSERT_TRUE(stats);
       EXPECT_NEAR(wrong / 10'000, stats->fpr_now, 0.03);
       EXPECT_NEAR(stats->estimated_keys, 3000, 150);
-      std::filesystem::remove_all(folder);
     }
   }
 }
 
-// ---- tables made by hand, with the right checksums ----
-
-std::string le32(std::uint32_t value) {
-  std::string out;
-  for (unsigned i = 0; i < 4; ++i) out.push_back(static_cast<char>(value >> (8 * i)));
-  return out;
-}
-std::string varint(std::uint64_t value) {
-  std::string out;
-  for (; value >= 0x80; value >>= 7U) out.push_back(static_cast<char>(value | 0x80U));
-  out.push_back(static_cast<char>(value));
-  return out;
-}
-std::string with_trailer(std::string block, char type = 0) {
-  block.push_back(type);
-  const std::uint32_t sum = formats::crc32c(std::as_bytes(std::span(block)));
-  return block + le32((sum >> 15U | sum << 17U) + 0xa282ead8U);
-}
-std::string entry(std::size_t shared, const std::string& suffix, const std::string& value) {
-  return varint(shared) + varint(suffix.size()) + varint(value.size()) + suffix + value;
-}
-
-struct hand_made {
-  std::string data{};     // before the filter block
-  std::string filters{};  // the filter block
-  std::string before{};   // entries of the metaindex before that of the filters
-  std::string key = "filter.leveldb.BuiltinBloomFilter2";
-  std::size_t shared = 0;  // of that key with the one before
-  char type = 0;
-
-  [[nodiscard]] std::string file() const {
-    std::string out = data + with_trailer(filters, type);
-    const std::string meta =
-        before + entry(shared, key.substr(shared), varint(data.size()) + varint(filters.size())) + le32(0) + le32(1);
-    std::string footer = varint(out.size()) + varint(meta.size()) + varint(0) + varint(0);
-    footer.resize(40, '\0');
-    return out + with_trailer(meta) + footer + std::string("\x57\xfb\x80\x8b\x24\x75\x47\xdb", 8);
-  }
-};
 bool any_key(const hand_made& table) {
   const auto opened = open_text(table.file());
   EXPECT_TRUE(opened) << describe(opened.error()).view();

@@ -7,7 +7,8 @@
 //
 // The bytes depend on the set of digests and the bits per key alone: not on their order, on copies, or on the instruction
 // set. They are never more than those of the built-in policy for so many keys. 3 to 16 bits per key are used: of more,
-// 16; encode_keys makes filters of the built-in policy for fewer, and encode one that matches every key.
+// 16. For fewer, and for some sets at 3, there is no filter of this layout: encode_keys makes one of the built-in policy
+// then, and encode one that matches every key.
 //
 // Memory        blocks that it keeps for the next filter: some 12 KiB, and 16 bytes a key.
 // Threads       one.
@@ -44,7 +45,8 @@ class BLOOMERY_API filter_encoder {
     if (!digests) return fail(digests.error());
     auto out = digests->begin();
     for (const auto& key : keys) *out++ = digest_of({key.data(), key.size()});
-    return encode(*digests, bits_per_key);
+    const auto made = encode(*digests, bits_per_key);
+    return made && made->size() == matches_all().size() ? encode_builtin_keys(keys, bits_per_key) : made;
   }
   template <class Keys>
   result<std::span<const std::byte>> encode_builtin_keys(const Keys& keys, unsigned bits_per_key) noexcept {
