@@ -24,53 +24,12 @@
 // Threads       one writer, or any number of readers.
 #pragma once
 
+#include <bloomery/compat/redis/cuckoo_records.hpp>
 #include <bloomery/compat/redis/host.hpp>
-#include <bloomery/core/bytes.hpp>
 #include <bloomery/core/size.hpp>
 #include <bloomery/kernels/cuckoo/redis.hpp>
-#include <optional>
 
 namespace bloomery::inline BLOOMERY_ABI::redis {
-
-// What the product stores about it: the header of CF.SCANDUMP, 38 bytes, little-endian without gaps, in this order but
-// with the numbers of slots, moves and growth in 2 bytes each, behind the others.
-struct BLOOMERY_API cuckoo_head {
-  std::uint64_t keys = 0;     // slots in use
-  std::uint64_t buckets = 0;  // of the first sub-filter
-  std::uint64_t removed = 0;  // since sub-filters were last emptied
-  std::uint64_t sub_filters = 1;
-  std::uint64_t slots = 2;   // of a bucket
-  std::uint64_t moves = 20;  // before it grows
-  std::uint64_t growth = 1;  // 0: it does not grow
-
-  static constexpr std::size_t stored_bytes = 38;
-  static constexpr std::uint64_t max_buckets = std::uint64_t{1} << 56U;
-  // The product keeps the place of a bucket in 32 bits: beyond that it looks up other places than it moves keys to.
-  static constexpr std::uint64_t max_sub_filter_bytes = std::uint64_t{1} << 32U;
-  static constexpr std::uint64_t max_sub_filters = 65535;
-  static constexpr std::uint64_t max_growth = 32768;
-
-  // 0 where the number is too large.
-  [[nodiscard]] std::uint64_t buckets_of(std::uint64_t sub_filter) const noexcept;
-  // 0 where it would be larger than a sub-filter may be.
-  [[nodiscard]] std::uint64_t bytes_of(std::uint64_t sub_filter) const noexcept;
-  // Of all sub-filters; nothing where there are more than `most`.
-  [[nodiscard]] std::optional<std::uint64_t> size_bytes(std::uint64_t most) const noexcept;
-  // `bytes` are at least stored_bytes.
-  static cuckoo_head read(std::span<const std::byte> bytes) noexcept;
-  void write(byte_writer& to) const noexcept;
-};
-BLOOMERY_API result<void> check_cuckoo(const cuckoo_head& head) noexcept;
-
-struct cuckoo_settings {
-  std::uint64_t capacity = 1024;  // slots of the first sub-filter, rounded up to a power of two of buckets
-  std::uint32_t slots = 2;
-  std::uint32_t moves = 20;
-  std::uint32_t growth = 1;  // rounded up to a power of two; 0: it does not grow
-
-  // The head of such a filter.
-  [[nodiscard]] BLOOMERY_API result<cuckoo_head> head() const noexcept;
-};
 
 // Whether a batch stores a key that is there once more (CF.INSERT) or leaves it out (CF.INSERTNX).
 enum class copies : std::uint8_t { keep, drop };
