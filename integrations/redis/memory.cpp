@@ -17,6 +17,8 @@ namespace {
 
 // Below this a request that fails would have failed for the server itself at any time.
 constexpr std::uint64_t large_block_bytes = std::uint64_t{1} << 20U;
+// From here on a block is cleared by its pages.
+constexpr std::size_t page_block_bytes = std::size_t{256} << 10U;
 
 memory_scope* current = nullptr;  // the server runs commands in one thread
 
@@ -27,26 +29,33 @@ bool system_has(std::size_t size_bytes) noexcept {
   return true;
 }
 
-// Whole pages are given back, and are zero when they are touched next: writing them would take a millisecond for 2 MiB.
-// Pages that are locked in memory cannot be given back.
-void clear(void* memory, std::size_t size_bytes) noexcept {
-  static const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
-  auto* const from = static_cast<char*>(memory);
-  const std::size_t head = std::min(size_bytes, (page_bytes - reinterpret_cast<std::uintptr_t>(from)) % page_bytes);
-  const std::size_t pages = (size_bytes - head) / page_bytes * page_bytes;
-  if (madvise(from + head, pages, MADV_DONTNEED) != 0) {
-    std::memset(memory, 0, size_bytes);
-    return;
-  }
-  std::memset(from, 0, head);
-  std::memset(from + head + pages, 0, size_bytes - head - pages);
-}
+// The whole pages of a block go back to the system, and are zero when they are touched next. Where they cannot (they are locked
+// in memory) the answer is false.
+struct whole_pages {
+  char* first;
+  std::size_t size_bytes;
 
-// nullptr: the system has not so much. `granted_bytes`: what this command was granted, and did not write yet.
-void* allocate_large(std::size_t size_bytes, std::uint64_t granted_bytes) noexcept {
+  whole_pages(void* memory, std::size_t block_bytes) noexcept {
+    static const auto page_bytes = static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+    auto* const from = static_cast<char*>(memory);
+    const std::size_t head = std::min(block_bytes, (page_bytes - reinterpret_cast<std::uintptr_t>(from)) % page_bytes);
+    first = from + head;
+    size_bytes = (block_bytes - head) / page_bytes * page_bytes;
+  }
+  [[nodiscard]] bool give_back() const noexcept { return madvise(first, size_bytes, MADV_DONTNEED) == 0; }
+};
+
+// Zeroed without writing it: that would take a millisecond for 2 MiB. nullptr: the system has not so much.
+void* allocate_pages(std::size_t size_bytes, std::uint64_t granted_bytes) noexcept {
   if (granted_bytes >= large_block_bytes && !system_has(size_bytes + granted_bytes)) return nullptr;
   void* const memory = server.try_alloc(size_bytes);
-  if (memory != nullptr) clear(memory, size_bytes);
+  if (memory == nullptr) return nullptr;
+  const whole_pages pages(memory, size_bytes);
+  if (!pages.give_back()) return std::memset(memory, 0, size_bytes);
+  char* const begin = static_cast<char*>(memory);
+  char* const behind = pages.first + pages.size_bytes;
+  std::memset(begin, 0, static_cast<std::size_t>(pages.first - begin));
+  std::memset(behind, 0, static_cast<std::size_t>(begin + size_bytes - behind));
   return memory;
 }
 
@@ -68,12 +77,12 @@ bool fits_maxmemory(std::uint64_t size_bytes) noexcept {
 void* allocate(void*, std::size_t size_bytes, std::size_t) noexcept {
   if (current != nullptr && !current->admit(size_bytes)) return nullptr;
   void* memory = nullptr;
-  if (server.try_calloc != nullptr) {
+  if (size_bytes >= page_block_bytes) {
+    memory = allocate_pages(size_bytes, current == nullptr ? 0 : current->granted_bytes());
+  } else if (server.try_calloc != nullptr) {
     memory = server.try_calloc(1, size_bytes);
-  } else if (size_bytes < large_block_bytes) {
-    memory = server.calloc(1, size_bytes);
   } else {
-    memory = allocate_large(size_bytes, current == nullptr ? 0 : current->granted_bytes());
+    memory = server.calloc(1, size_bytes);
   }
   if (memory == nullptr) {
     if (current != nullptr) current->refused_by_system(size_bytes);
@@ -84,7 +93,9 @@ void* allocate(void*, std::size_t size_bytes, std::size_t) noexcept {
   return memory;
 }
 
-void release(void*, void* memory, std::size_t, std::size_t) noexcept {
+// What the allocator keeps for the next block is not written then: that one need not be cleared in an insert that grows.
+void release(void*, void* memory, std::size_t size_bytes, std::size_t) noexcept {
+  if (size_bytes >= page_block_bytes) static_cast<void>(whole_pages(memory, size_bytes).give_back());
   memory_use.bytes.fetch_sub(server.malloc_size(memory), std::memory_order_relaxed);
   server.free(memory);
 }

@@ -1,8 +1,9 @@
 // memory.hpp: where filters have their memory from, and how much of it.
 //
 // Every block is the server's (Alloc and Free), so that used_memory, maxmemory and MEMORY USAGE see it. A request can be
-// refused, where the server's Calloc ends the process. Where it has no TryCalloc (before Redis 7.4 and Valkey 8), a large block
-// comes from TryAlloc, and its pages are made zero without writing them; what the system refuses is refused.
+// refused, where the server's Calloc ends the process: a large block comes from TryAlloc, and what the system refuses is
+// refused. Its pages are made zero without writing them, and given back to the system when it is released: writing all of a
+// sub-filter would make the insert that grows wait.
 //
 // While a `memory_scope` lives, requests are a command's, and two limits hold: bf-memory-limit for the object, and what
 // maxmemory leaves. They hold for neither a replicated command nor one that is loaded: these were accepted before.
