@@ -81,14 +81,15 @@ int insert_items(const call& made, open_bloom& key, std::size_t first, const new
 namespace {
 
 int insert_one(const call& made, bloom_chain& chain, const new_filter* created) noexcept {
+  const auto digest = chain.digest_of(made.text(2));
+  if (chain.may_contain(digest)) return server.reply_with_bool(made.context, 0);
   insert_outcome outcome = insert_outcome::inserted;
   refusal why = refusal::none;
   {
     memory_scope scope(made.context, bytes_if_limited(chain));
-    outcome = chain.insert(made.text(2));
+    outcome = chain.insert_absent(digest);
     why = scope.why();
   }
-  if (outcome == insert_outcome::present) return server.reply_with_bool(made.context, 0);
   if (outcome != insert_outcome::inserted) return made.refuse(text_of(outcome, why));
   take_effect(made, made.arguments.subspan(2), 1, true, created);
   return server.reply_with_bool(made.context, 1);

@@ -154,8 +154,7 @@ BLOOMERY_BODY bool bloom_chain::may_contain(const digest128& digest) const noexc
   return false;
 }
 
-BLOOMERY_BODY insert_outcome bloom_chain::insert(const digest128& digest) noexcept {
-  if (may_contain(digest)) return insert_outcome::present;
+BLOOMERY_BODY insert_outcome bloom_chain::insert_absent(const digest128& digest) noexcept {
   if (list_[count_ - 1].room() == 0) {
     if (const insert_outcome grown = grow(digest); grown != insert_outcome::inserted) return grown;
   }

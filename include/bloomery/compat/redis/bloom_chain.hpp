@@ -55,7 +55,11 @@ class BLOOMERY_API bloom_chain {
   // ---- keys ----
   [[nodiscard]] digest128 digest_of(std::string_view key) const noexcept;
   insert_outcome insert(std::string_view key) noexcept { return insert(digest_of(key)); }
-  insert_outcome insert(const digest128& digest) noexcept;
+  insert_outcome insert(const digest128& digest) noexcept {
+    return may_contain(digest) ? insert_outcome::present : insert_absent(digest);
+  }
+  // The caller has looked: no sub-filter may hold it.
+  insert_outcome insert_absent(const digest128& digest) noexcept;
   [[nodiscard]] bool may_contain(std::string_view key) const noexcept { return may_contain(digest_of(key)); }
   [[nodiscard]] bool may_contain(const digest128& digest) const noexcept;
   // Bit i of the mask, which has a word for every 64 keys, answers key i.
