@@ -16,8 +16,11 @@
 #include <bloomery/compat/redis/bloom_chain.hpp>
 #include <bloomery/compat/redis/cuckoo_chain.hpp>
 #include <bloomery/filter.hpp>
+#include <bloomery/guards/cache_guard.hpp>
 #include <bloomery/guards/lookup_guard.hpp>
 #include <bloomery/guards/metrics.hpp>
+#include <bloomery/guards/seen_set.hpp>
+#include <bloomery/guards/summary_exchange.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
 #include <bloomery/kinds.hpp>

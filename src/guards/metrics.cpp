@@ -70,7 +70,7 @@ inline std::string_view type_name(metric_type type) noexcept {
 
 inline result<void> write_histogram(const byte_sink& to, std::string_view family, const char* labels,
                                     const latency_histogram& histogram) noexcept {
-  std::array<char, 512> line;
+  std::array<char, 1024> line;
   const int name_size = static_cast<int>(family.size());
   const char* comma = *labels == '\0' ? "" : ",";
   for (std::size_t i = 0; i < latency_histogram::bounds_ns.size(); ++i) {
@@ -120,7 +120,7 @@ BLOOMERY_BODY void metric_sink::histogram(const metric_family& family, const lat
 
 BLOOMERY_BODY result<void> metrics::add(std::string_view name, const void* source, collector collect) noexcept {
   entry made{.source = source, .collect = collect};
-  if (name.size() >= made.name.size()) return fail(errc::unsupported, "the name of a metric has at most 63 bytes");
+  if (name.size() >= made.name.size()) return fail(errc::unsupported, "the name of a metric has at most 191 bytes");
   if (!name.empty()) std::memcpy(made.name.data(), name.data(), name.size());
   auto space = sources_.reserve(sources_.size() + 1, "the metrics", memory_);
   if (!space) return space;
@@ -145,7 +145,7 @@ BLOOMERY_BODY result<void> metrics::render(const byte_sink& to) const noexcept {
     each.collect(each.source, sink);
   }
   if (!sink.done_) return sink.done_;
-  std::array<char, 512> line;
+  std::array<char, 1024> line;
   for (std::size_t first = 0; first < sink.samples_.size(); ++first) {
     const metric_family& family = *sink.samples_[first].family;
     bool is_first = true;

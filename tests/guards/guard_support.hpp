@@ -76,6 +76,12 @@ inline lookup_guard made_guard(std::string_view kind, std::uint64_t keys, const 
   return std::move(*made);
 }
 
+// With the path of the file.
+template <class R>
+std::string described(const R& outcome) {
+  return outcome ? "no error" : std::string(describe(outcome.error()).view());
+}
+
 template <class F>
 void on_threads(unsigned count, F&& f) {
   std::vector<std::thread> threads;

@@ -1,5 +1,6 @@
 // metrics: the text of the registry.
 #include <bloomery/guards/metrics.hpp>
+#include <bloomery/guards/metrics_reader.hpp>
 
 #include "guards/guard_support.hpp"
 
@@ -87,17 +88,43 @@ TEST(Metrics, AGuardShowsItsLookupsAndItsFilter) {
   }
 }
 
+TEST(Metrics, WhatWasWrittenIsReadBack) {
+  metrics page;
+  const own_counters one;
+  ASSERT_TRUE(page.add("o\"n\\e", one));
+  std::string read;
+  const auto done = read_metrics(text_of(page), [&](const metric_sample& each) {
+    read += std::string(each.family) + '|' + std::string(each.label("name")) + '|' + std::string(each.label("page")) +
+            '|' + std::to_string(each.value) + '\n';
+  });
+  ASSERT_TRUE(done) << error_of(done);
+  EXPECT_EQ(read, R"(shop_hits_total|o\"n\\e|a \"b\"\\\n|3.000000
+shop_hits_total|o\"n\\e|c|4.000000
+shop_load|o\"n\\e||0.250000
+)");
+}
+
+TEST(Metrics, OtherWritersAreReadAndOtherTextsAreRefused) {
+  double sum = 0;
+  const auto add = [&](const metric_sample& each) { sum += each.value; };
+  EXPECT_TRUE(read_metrics("# HELP x y\n\nx 1\r\nx{} 2\n  x{ a=\"b\" } 4\n", add));
+  EXPECT_EQ(sum, 7);
+  EXPECT_TRUE(read_metrics("x 1\nx{} 2\nx{a=\"1\", b=\"2\",} 4 1700000000000\nx +Inf", add));
+  EXPECT_GT(sum, 1e300);
+  for (const char* wrong : {"<html>", "x", "x{a=\"b\" 1", "x{a=b} 1", "x 1 2 3", "x one", "x{a=\"b\\\"} 1", "x{,} 1"}) {
+    const auto done = read_metrics(std::string("ok 1\n") + wrong, add);
+    ASSERT_FALSE(done) << wrong;
+    EXPECT_EQ(error_of(done), "line 2 is no sample of a metric: give text as Prometheus reads it");
+  }
+}
+
 TEST(Metrics, WhatDoesNotFitIsAnError) {
   metrics page;
   const own_counters one;
-  EXPECT_FALSE(page.add(std::string(64, 'x'), one));
+  EXPECT_FALSE(page.add(std::string(192, 'x'), one));
   struct long_label {
-    void collect(metric_sink& to) const {
-      to.count(own_counters::hits, 1,
-               {"page",
-                "0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789abcdefghijklmnopqrst"
-                "uvwxyz0123456789abcdefghijklmnopqrstuvwxyz0123456789"});
-    }
+    std::string value = std::string(300, '"');
+    void collect(metric_sink& to) const { to.count(own_counters::hits, 1, {"page", value}); }
   } const source;
   ASSERT_TRUE(page.add("one", source));
   memory_sink sink;

@@ -19,7 +19,7 @@ class shared_count {
   shared_count& operator=(const shared_count&) = delete;
   ~shared_count() = default;
 
-  void add() const noexcept { value_.fetch_add(1, std::memory_order_relaxed); }
+  void add(std::uint64_t more = 1) const noexcept { value_.fetch_add(more, std::memory_order_relaxed); }
   [[nodiscard]] std::uint64_t value() const noexcept { return value_.load(std::memory_order_relaxed); }
 
  private:

@@ -11,7 +11,7 @@
 // Your own      struct my_counters { void collect(bloomery::metric_sink& to) const { to.count(my_family, value); } };
 //               A family is a constant: name, help and type.
 // Cost          figures of a filter (`collect_filter`) read all of its bits: 10 ms for 100 MB.
-// Memory        a sample takes some 200 bytes while the text is made.
+// Memory        a sample takes some 500 bytes while the text is made.
 // Threads       render() may run while guards work: their counters are atomic. add, remove and render of one registry:
 //               one thread at a time. A source must live until it is removed, or as long as the registry.
 #pragma once
@@ -75,7 +75,7 @@ class BLOOMERY_API metric_sink {
 
  private:
   friend class metrics;
-  static constexpr std::size_t most_label_bytes = 160;
+  static constexpr std::size_t most_label_bytes = 448;
   struct sample {
     const metric_family* family = nullptr;
     std::array<char, most_label_bytes> labels{};  // name="users",answer="saved"
@@ -103,7 +103,7 @@ class BLOOMERY_API metrics {
  public:
   explicit metrics(const memory_hooks* memory = nullptr) noexcept : memory_(memory) {}
 
-  // Refers to the source. A name has at most 63 bytes.
+  // Refers to the source. A name has at most 191 bytes.
   template <metric_source T>
   result<void> add(std::string_view name, const T& source) noexcept {
     return add(name, &source, [](const void* from, metric_sink& to) { static_cast<const T*>(from)->collect(to); });
@@ -118,7 +118,7 @@ class BLOOMERY_API metrics {
  private:
   using collector = void (*)(const void* source, metric_sink& to);
   struct entry {
-    std::array<char, 64> name{};
+    std::array<char, 192> name{};
     const void* source = nullptr;
     collector collect = nullptr;
   };
