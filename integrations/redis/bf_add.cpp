@@ -5,8 +5,9 @@
 // server's memory need not fill the replica's, and both have to hold the same.
 #include <cstdio>
 
-#include "integrations/redis/bf_commands.hpp"
+#include "integrations/redis/handlers.hpp"
 #include "integrations/redis/items.hpp"
+#include "integrations/redis/making.hpp"
 
 namespace bloomery::redis_module {
 
@@ -20,7 +21,12 @@ const char* text_of(insert_outcome stop, refusal why) noexcept {
   return why == refusal::object_limit ? beyond_memory_limit : cannot_insert;
 }
 
-void replicate_created(const call& made, std::span<server_string* const> items, const new_filter& filter) noexcept {
+std::uint64_t bits_per_item(const new_bloom& wanted) noexcept {
+  const double rate = wanted.scales ? wanted.error_rate / 2 : wanted.error_rate;
+  return static_cast<std::uint64_t>(redis::bloom_record::hashes_for(redis::bloom_record::bits_per_key_for(rate)));
+}
+
+void replicate_created(const call& made, std::span<server_string* const> items, const new_bloom& filter) noexcept {
   char rate[32];
   std::snprintf(rate, sizeof rate, "%.17g", filter.error_rate);
   const auto capacity = static_cast<long long>(filter.capacity);
@@ -35,25 +41,26 @@ void replicate_created(const call& made, std::span<server_string* const> items, 
 }
 
 void take_effect(const call& made, std::span<server_string* const> items, std::uint64_t inserted, bool took_all,
-                 const new_filter* created) noexcept {
+                 const new_bloom* created) noexcept {
   counted.bloom.items.add(inserted);
   if (created != nullptr) {
     replicate_created(made, items, *created);
-    made.report(event_reserve);
+    made.report(bloom_traits::event_reserve);
   } else if (inserted != 0 && took_all) {
     server.replicate_verbatim(made.context);
   } else if (inserted != 0) {
     server.replicate(made.context, "BF.MADD", "sv", made.key(), items.data(), items.size());
   }
-  if (inserted != 0) made.report(event_add);
+  if (inserted != 0) made.report(bloom_traits::event_add);
 }
 
 }  // namespace
 
-int insert_items(const call& made, open_bloom& key, std::size_t first, const new_filter& wanted) noexcept {
+int insert_items(const call& made, open_bloom& key, std::size_t first, const new_bloom& wanted) noexcept {
   const auto items = made.arguments.subspan(first);
   const bool is_new = key.chain() == nullptr;
-  if (!may_work(made, is_new ? bits_per_item(wanted) : bits_per_item(*key.chain()), items.size())) return ok;
+  const std::uint64_t work = is_new ? bits_per_item(wanted) : bloom_traits::work_per_item(*key.chain());
+  if (!may_work(made, work, items.size())) return ok;
   bloom_chain* const made_or_there = is_new ? make_filter(made, key, wanted) : key.chain();
   if (made_or_there == nullptr) return ok;
   bloom_chain& chain = *made_or_there;
@@ -80,7 +87,7 @@ int insert_items(const call& made, open_bloom& key, std::size_t first, const new
 
 namespace {
 
-int insert_one(const call& made, bloom_chain& chain, const new_filter* created) noexcept {
+int insert_one(const call& made, bloom_chain& chain, const new_bloom* created) noexcept {
   const auto digest = chain.digest_of(made.text(2));
   if (chain.may_contain(digest)) return server.reply_with_bool(made.context, 0);
   insert_outcome outcome = insert_outcome::inserted;
@@ -101,8 +108,10 @@ int bf_add(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
   open_bloom key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() != nullptr) return may_work(made, *key.chain()) ? insert_one(made, *key.chain(), nullptr) : ok;
-  const new_filter wanted;
+  if (key.chain() != nullptr) {
+    return may_look_up<bloom_traits>(made, *key.chain()) ? insert_one(made, *key.chain(), nullptr) : ok;
+  }
+  const new_bloom wanted;
   bloom_chain* const chain = make_filter(made, key, wanted);
   return chain == nullptr ? ok : insert_one(made, *chain, &wanted);
 }

@@ -1,6 +1,7 @@
 // BF.SCANDUMP and BF.LOADCHUNK.
-#include "integrations/redis/bf_commands.hpp"
 #include "integrations/redis/chunks.hpp"
+#include "integrations/redis/handlers.hpp"
+#include "integrations/redis/types.hpp"
 
 namespace bloomery::redis_module {
 
@@ -33,16 +34,13 @@ bool load_header(const call& made, open_bloom& key, std::span<const std::byte> h
 
 int bf_scandump(const call& made) noexcept {
   if (made.size() != 3) return made.wrong_arity();
-  const open_bloom key(made.context, made.key(), open_read);
-  if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() == nullptr) return made.refuse(not_found);
-  long long iterator = 0;
-  if (!made.number(2, iterator)) return made.refuse("Second argument must be numeric");
-  if (iterator != 0) {
-    const redis::dump_chunk chunk = key.chain()->scan(iterator);
+  return read_filter<bloom_traits>(made, [&](const bloom_chain& chain) {
+    long long iterator = 0;
+    if (!made.number(2, iterator)) return made.refuse("Second argument must be numeric");
+    if (iterator == 0) return answer_header(made, chain, chain.header_bytes());
+    const redis::dump_chunk chunk = chain.scan(iterator);
     return answer_chunk(made, chunk.iterator, chunk.bytes);
-  }
-  return answer_header(made, *key.chain(), key.chain()->header_bytes());
+  });
 }
 
 int bf_loadchunk(const call& made) noexcept {
@@ -57,7 +55,7 @@ int bf_loadchunk(const call& made) noexcept {
     if (iterator != 1) return made.refuse(not_found);
     if (!load_header(made, key, bytes_of(made, 3))) return ok;
   }
-  return answer_loaded(made, event_load);
+  return answer_loaded(made, bloom_traits::event_load);
 }
 
 }  // namespace bloomery::redis_module

@@ -4,7 +4,8 @@
 #include <cinttypes>
 #include <cstdio>
 
-#include "integrations/redis/bf_commands.hpp"
+#include "integrations/redis/handlers.hpp"
+#include "integrations/redis/types.hpp"
 
 namespace bloomery::redis_module {
 
@@ -51,49 +52,46 @@ int bf_card(const call& made) noexcept {
 
 int bf_info(const call& made) noexcept {
   if (made.size() != 2 && made.size() != 3) return made.wrong_arity();
-  const open_bloom key(made.context, made.key(), open_read);
-  if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() == nullptr) return made.refuse(not_found);
-  if (made.size() == 2) {
-    server.reply_with_map(made.context, static_cast<long>(info_fields.size()));
-    for (const info_field& field : info_fields) answer_field(made, field, *key.chain());
+  return read_filter<bloom_traits>(made, [&](const bloom_chain& chain) {
+    if (made.size() == 2) {
+      server.reply_with_map(made.context, static_cast<long>(info_fields.size()));
+      for (const info_field& field : info_fields) answer_field(made, field, chain);
+      return ok;
+    }
+    const auto* const field = std::find_if(info_fields.begin(), info_fields.end(),
+                                           [&](const info_field& one) { return same_word(made.text(2), one.word); });
+    if (field == info_fields.end()) return made.refuse("Invalid information value");
+    // One value: a list of it in RESP2, but a map with its name in RESP3.
+    if ((server.get_context_flags(made.context) & context_resp3) != 0) {
+      server.reply_with_map(made.context, 1);
+      answer_field(made, *field, chain);
+    } else {
+      server.reply_with_array(made.context, 1);
+      answer_value(made, *field, chain);
+    }
     return ok;
-  }
-  const auto* const field = std::find_if(info_fields.begin(), info_fields.end(),
-                                         [&](const info_field& one) { return same_word(made.text(2), one.word); });
-  if (field == info_fields.end()) return made.refuse("Invalid information value");
-  // One value: a list of it in RESP2, but a map with its name in RESP3.
-  if ((server.get_context_flags(made.context) & context_resp3) != 0) {
-    server.reply_with_map(made.context, 1);
-    answer_field(made, *field, *key.chain());
-  } else {
-    server.reply_with_array(made.context, 1);
-    answer_value(made, *field, *key.chain());
-  }
-  return ok;
+  });
 }
 
 int bf_debug(const call& made) noexcept {
   if (made.size() != 2) return made.wrong_arity();
-  const open_bloom key(made.context, made.key(), open_read);
-  if (key.has_other_type()) return made.refuse(wrong_type);
-  if (key.chain() == nullptr) return made.refuse(not_found);
-  const bloom_chain& chain = *key.chain();
-  char line[256];
-  const auto answer = [&](int length) {
-    server.reply_with_buffer(made.context, line, static_cast<std::size_t>(length));
-  };
-  server.reply_with_array(made.context, static_cast<long>(chain.sub_filters()) + 1);
-  answer(std::snprintf(line, sizeof line, "size:%" PRIu64, chain.keys()));
-  for (std::size_t i = 0; i < chain.sub_filters(); ++i) {
-    const redis::bloom_record of = chain.record(i);
-    answer(std::snprintf(line, sizeof line,
-                         "bytes:%" PRIu64 " bits:%" PRIu64 " hashes:%" PRIu64 " hashwidth:%d capacity:%" PRIu64
-                         " size:%" PRIu64 " ratio:%g",
-                         of.size_bytes, of.bits, of.hashes, (chain.options() & redis::hashes_64) != 0 ? 64 : 32,
-                         of.capacity, of.keys, of.error_rate));
-  }
-  return ok;
+  return read_filter<bloom_traits>(made, [&](const bloom_chain& chain) {
+    char line[256];
+    const auto answer = [&](int length) {
+      server.reply_with_buffer(made.context, line, static_cast<std::size_t>(length));
+    };
+    server.reply_with_array(made.context, static_cast<long>(chain.sub_filters()) + 1);
+    answer(std::snprintf(line, sizeof line, "size:%" PRIu64, chain.keys()));
+    for (std::size_t i = 0; i < chain.sub_filters(); ++i) {
+      const redis::bloom_record of = chain.record(i);
+      answer(std::snprintf(line, sizeof line,
+                           "bytes:%" PRIu64 " bits:%" PRIu64 " hashes:%" PRIu64 " hashwidth:%d capacity:%" PRIu64
+                           " size:%" PRIu64 " ratio:%g",
+                           of.size_bytes, of.bits, of.hashes, (chain.options() & redis::hashes_64) != 0 ? 64 : 32,
+                           of.capacity, of.keys, of.error_rate));
+    }
+    return ok;
+  });
 }
 
 }  // namespace bloomery::redis_module

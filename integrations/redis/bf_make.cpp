@@ -2,14 +2,15 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "integrations/redis/bf_commands.hpp"
+#include "integrations/redis/handlers.hpp"
 #include "integrations/redis/insert_command.hpp"
+#include "integrations/redis/making.hpp"
 
 namespace bloomery::redis_module {
 
 using redis::bloom_chain;
 
-bloom_chain* make_filter(const call& made, open_bloom& key, const new_filter& wanted) noexcept {
+bloom_chain* make_filter(const call& made, open_bloom& key, const new_bloom& wanted) noexcept {
   memory_scope scope(made.context, 0);
   const std::uint32_t options = redis::no_rounding | redis::hashes_64 | (wanted.scales ? 0 : redis::no_scaling);
   auto chain = bloom_chain::make({.error_rate = wanted.error_rate,
@@ -31,7 +32,7 @@ bool is_expansion(long long value) noexcept { return value >= 0 && value <= stat
 constexpr std::uint64_t stored_expansion = 2;
 
 // nullptr, or what is wrong.
-const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
+const char* parse_reserve(const call& made, new_bloom& wanted) noexcept {
   double rate = 0;
   long long number = 0;
   if (!made.floating(2, rate)) return "ERR bad error rate";
@@ -57,10 +58,10 @@ const char* parse_reserve(const call& made, new_filter& wanted) noexcept {
   return nullptr;
 }
 
-using bloom_request = insert_request<new_filter>;
+using bloom_request = insert_request<new_bloom>;
 
 const char* parse_bloom_insert(const call& made, bloom_request& request) noexcept {
-  new_filter& filter = request.filter;
+  new_bloom& filter = request.filter;
   const auto set_flag = [&](std::string_view word) {
     const bool is_nocreate = word.size() > 2 && lower(word[2]) == 'c';
     (is_nocreate ? request.may_create : filter.scales) = false;
@@ -84,8 +85,9 @@ const char* parse_bloom_insert(const call& made, bloom_request& request) noexcep
   return parse_insert(made, request, "ce", set_flag, set_value);
 }
 
-// A replica makes the same filter, whatever its own settings are.
-void replicate_reserve(const call& made, const new_filter& filter) noexcept {
+}  // namespace
+
+void replicate_made(const call& made, const new_bloom& filter) noexcept {
   char rate[32];
   std::snprintf(rate, sizeof rate, "%.17g", filter.error_rate);
   const auto capacity = static_cast<long long>(filter.capacity);
@@ -97,18 +99,16 @@ void replicate_reserve(const call& made, const new_filter& filter) noexcept {
   }
 }
 
-}  // namespace
-
 int bf_reserve(const call& made) noexcept {
   if (made.size() < 4 || made.size() > 7) return made.wrong_arity();
-  new_filter wanted;
+  new_bloom wanted;
   if (const char* const why = parse_reserve(made, wanted)) return made.refuse(why);
   open_bloom key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);
   if (key.chain() != nullptr) return made.refuse(item_exists);
   if (make_filter(made, key, wanted) == nullptr) return ok;
-  replicate_reserve(made, wanted);
-  made.report(event_reserve);
+  replicate_made(made, wanted);
+  made.report(bloom_traits::event_reserve);
   return made.answer_ok();
 }
 

@@ -1,6 +1,6 @@
-#include "integrations/redis/bloom_type.hpp"
-
 #include <array>
+
+#include "integrations/redis/types.hpp"
 
 namespace bloomery::redis_module {
 
@@ -71,6 +71,12 @@ result<redis::owned<bloom_chain>> bloom_traits::load(server_io* from, int encodi
     if (auto loaded = load_sub_filter(from, encoding, *loader); !loaded) return fail(loaded.error());
   }
   return loader->finish();
+}
+
+std::uint64_t bloom_traits::work_per_item(const bloom_chain& chain) noexcept {
+  std::uint64_t all = 0;
+  for (std::size_t i = 0; i < chain.sub_filters(); ++i) all += chain.record(i).hashes;
+  return all;
 }
 
 void bloom_traits::add_digest(server_digest* to, const bloom_chain& chain) noexcept {

@@ -3,7 +3,9 @@
 // A filter has at most cf-max-expansions sub-filters. RedisBloom looks at that once a command, so that one CF.INSERT can
 // add thousands; here the engine keeps to it, and the items that do not fit answer -1. Commands are replicated by their
 // effect, as BF.* are.
-#include "integrations/redis/cf_commands.hpp"
+#include "integrations/redis/handlers.hpp"
+#include "integrations/redis/items.hpp"
+#include "integrations/redis/making.hpp"
 
 namespace bloomery::redis_module {
 
@@ -32,7 +34,7 @@ std::uint64_t slots_per_insert(const new_cuckoo& wanted) noexcept {
   return 2 * wanted.slots + slots_of_moves(wanted.slots, wanted.moves);
 }
 std::uint64_t slots_per_insert(const cuckoo_chain& chain) noexcept {
-  return slots_per_item(chain) + slots_of_moves(chain.head().slots, chain.head().moves);
+  return cuckoo_traits::work_per_item(chain) + slots_of_moves(chain.head().slots, chain.head().moves);
 }
 
 // As may_look_up.
@@ -47,7 +49,7 @@ void take_effect(const call& made, const char* command, arguments_view items, st
   counted.cuckoo.items.add(inserted);
   if (created != nullptr) {
     replicate_made(made, *created);
-    made.report(event_cuckoo_reserve);
+    made.report(cuckoo_traits::event_reserve);
   }
   if (inserted == 0) return;
   if (took_all && created == nullptr) {
@@ -55,7 +57,7 @@ void take_effect(const call& made, const char* command, arguments_view items, st
   } else {
     server.replicate(made.context, command, "scv", made.key(), "ITEMS", items.data(), items.size());
   }
-  made.report(event_cuckoo_add);
+  made.report(cuckoo_traits::event_add);
 }
 
 const char* insert_command(copies rule) noexcept { return rule == copies::keep ? "CF.INSERT" : "CF.INSERTNX"; }
@@ -77,7 +79,7 @@ int add(const call& made, copies rule) noexcept {
   if (key.chain() != nullptr && !may_insert(made, *key.chain())) return ok;
   const new_cuckoo wanted;
   const bool is_new = key.chain() == nullptr;
-  cuckoo_chain* const chain = is_new ? make_cuckoo(made, key, wanted) : key.chain();
+  cuckoo_chain* const chain = is_new ? make_filter(made, key, wanted) : key.chain();
   if (chain == nullptr) return ok;
   insert_outcome outcome = insert_outcome::inserted;
   refusal why = refusal::none;
@@ -100,13 +102,13 @@ int add(const call& made, copies rule) noexcept {
 int cf_add(const call& made) noexcept { return add(made, copies::keep); }
 int cf_addnx(const call& made) noexcept { return add(made, copies::drop); }
 
-int insert_cuckoo_items(const call& made, open_cuckoo& key, std::size_t first, const new_cuckoo& wanted,
-                        copies rule) noexcept {
+int insert_items(const call& made, open_cuckoo& key, std::size_t first, const new_cuckoo& wanted,
+                 copies rule) noexcept {
   const auto items = made.arguments.subspan(first);
   const bool is_new = key.chain() == nullptr;
   if (is_at_limit(made, key.chain())) return made.refuse(too_many_sub_filters);
   if (!may_work(made, is_new ? slots_per_insert(wanted) : slots_per_insert(*key.chain()), items.size())) return ok;
-  cuckoo_chain* const chain = is_new ? make_cuckoo(made, key, wanted) : key.chain();
+  cuckoo_chain* const chain = is_new ? make_filter(made, key, wanted) : key.chain();
   if (chain == nullptr) return ok;
   item_answers all(made.context, items.size());
   {

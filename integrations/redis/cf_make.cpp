@@ -1,14 +1,15 @@
 // CF.RESERVE, CF.INSERT and CF.INSERTNX: filters are made, and their settings parsed.
 #include <cstdio>
 
-#include "integrations/redis/cf_commands.hpp"
+#include "integrations/redis/handlers.hpp"
 #include "integrations/redis/insert_command.hpp"
+#include "integrations/redis/making.hpp"
 
 namespace bloomery::redis_module {
 
 using redis::cuckoo_chain;
 
-cuckoo_chain* make_cuckoo(const call& made, open_cuckoo& key, const new_cuckoo& wanted) noexcept {
+cuckoo_chain* make_filter(const call& made, open_cuckoo& key, const new_cuckoo& wanted) noexcept {
   const memory_scope scope(made.context, 0);
   auto chain = cuckoo_chain::make({.capacity = wanted.capacity,
                                    .slots = static_cast<std::uint32_t>(wanted.slots),
@@ -83,7 +84,7 @@ int insert(const call& made, redis::copies rule) noexcept {
   return run_insert<cuckoo_traits, cuckoo_request>(
       made, [&](cuckoo_request& request) { return parse_cuckoo_insert(made, request); },
       [&](open_cuckoo& key, const cuckoo_request& request) {
-        return insert_cuckoo_items(made, key, request.first_item, request.filter, rule);
+        return insert_items(made, key, request.first_item, request.filter, rule);
       });
 }
 
@@ -105,9 +106,9 @@ int cf_reserve(const call& made) noexcept {
   open_cuckoo key(made.context, made.key(), open_read | open_write);
   if (key.has_other_type()) return made.refuse(wrong_type);
   if (key.chain() != nullptr) return made.refuse(item_exists);
-  if (make_cuckoo(made, key, wanted) == nullptr) return ok;
+  if (make_filter(made, key, wanted) == nullptr) return ok;
   replicate_made(made, wanted);
-  made.report(event_cuckoo_reserve);
+  made.report(cuckoo_traits::event_reserve);
   return made.answer_ok();
 }
 

@@ -1,5 +1,7 @@
 // CF.DEL and CF.COMPACT.
-#include "integrations/redis/cf_commands.hpp"
+#include "integrations/redis/handlers.hpp"
+#include "integrations/redis/items.hpp"
+#include "integrations/redis/types.hpp"
 
 namespace bloomery::redis_module {
 
@@ -10,13 +12,13 @@ int cf_del(const call& made) noexcept {
   const open_cuckoo key(made.context, made.key(), open_read | open_write);
   if (key.chain() == nullptr) return made.refuse("Not found");
   cuckoo_chain& chain = *key.chain();
-  if (!may_look_up(made, chain)) return ok;
+  if (!may_look_up<cuckoo_traits>(made, chain)) return ok;
   const std::uint64_t before = chain.keys();
   const bool was_there = chain.erase(made.text(2));
   counted.cuckoo.items.remove(before - chain.keys());
   if (was_there) {
     server.replicate_verbatim(made.context);
-    made.report(event_cuckoo_del);
+    made.report(cuckoo_traits::event_del);
   }
   return server.reply_with_bool(made.context, was_there ? 1 : 0);
 }
@@ -28,13 +30,13 @@ int cf_compact(const call& made) noexcept {
   if (key.chain() == nullptr) return made.refuse("Cuckoo filter was not found");
   cuckoo_chain& chain = *key.chain();
   // Every slot is read, and an item may be offered to all older sub-filters.
-  const std::uint64_t per_key = slots_per_item(chain);
+  const std::uint64_t per_key = cuckoo_traits::work_per_item(chain);
   if (!may_work(made, per_key, chain.keys() + chain.size_bytes() / per_key)) return ok;
   const bool has_effect = chain.sub_filters() > 1 || chain.removed() != 0;
   chain.compact();
   if (has_effect) {
     server.replicate_verbatim(made.context);
-    made.report(event_cuckoo_compact);
+    made.report(cuckoo_traits::event_compact);
   }
   return made.answer_ok();
 }

@@ -1,8 +1,7 @@
 #include "integrations/redis/commands.hpp"
 
-#include "integrations/redis/bf_commands.hpp"
-#include "integrations/redis/cf_commands.hpp"
 #include "integrations/redis/counters.hpp"
+#include "integrations/redis/handlers.hpp"
 
 namespace bloomery::redis_module {
 

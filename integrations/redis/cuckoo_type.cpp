@@ -1,8 +1,7 @@
-#include "integrations/redis/cuckoo_type.hpp"
-
 #include <array>
 
 #include "integrations/redis/config.hpp"
+#include "integrations/redis/types.hpp"
 
 namespace bloomery::redis_module {
 

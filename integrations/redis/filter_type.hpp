@@ -5,6 +5,8 @@
 //     name, title, load_command                         of the type, in the log, and for the rewritten AOF
 //     counts()                                          what the INFO section prints about them
 //     header_bytes(chain), save(to, chain), load(from, encoding), add_digest(to, chain)
+//     work_per_item(chain), most_work_per_sub_filter    what a look-up reads, for the limit of work (items.hpp)
+//     event_...                                         what those hear who listen to events of keys
 #pragma once
 
 #include <bloomery/compat/redis/host.hpp>
@@ -171,5 +173,14 @@ class open_filter {
   chain_type* chain_ = nullptr;
   bool has_other_type_ = false;
 };
+
+// answer(chain) for a key that has to be there.
+template <class Traits, class Answer>
+int read_filter(const call& made, Answer&& answer) noexcept {
+  const open_filter<Traits> key(made.context, made.key(), open_read);
+  if (key.has_other_type()) return made.refuse(wrong_type);
+  if (key.chain() == nullptr) return made.refuse(not_found);
+  return answer(*key.chain());
+}
 
 }  // namespace bloomery::redis_module

@@ -26,6 +26,12 @@ inline std::span<const std::string_view> wave_at(arguments_view items, std::size
 
 // Whether a command for so many items may look at so much (bits or slots) for each of them. If not, that was the answer.
 bool may_work(const call& made, std::uint64_t work_per_item, std::size_t items) noexcept;
+// The same for one item of a filter. With a limit that is not very low, no filter takes so much for one.
+template <class Traits>
+bool may_look_up(const call& made, const typename Traits::chain_type& chain) noexcept {
+  return chain.sub_filters() * Traits::most_work_per_sub_filter <= configured.work_limit ||
+         may_work(made, Traits::work_per_item(chain), 1);
+}
 
 // ---- queries ----
 

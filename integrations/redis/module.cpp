@@ -1,11 +1,10 @@
 // module.cpp: what the server calls when it loads the module.
 #include "integrations/redis/api.hpp"
-#include "integrations/redis/bloom_type.hpp"
 #include "integrations/redis/commands.hpp"
 #include "integrations/redis/config.hpp"
 #include "integrations/redis/counters.hpp"
-#include "integrations/redis/cuckoo_type.hpp"
 #include "integrations/redis/memory.hpp"
+#include "integrations/redis/types.hpp"
 
 namespace {
 
