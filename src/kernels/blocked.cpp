@@ -12,13 +12,19 @@ inline namespace BLOOMERY_TARGET_ABI {
 namespace portable {
 
 template <class Layout>
-bool blocked_contains_one(const std::uint64_t* words, std::uint64_t blocks, unsigned hashes,
+bool blocked_contains_one(const std::uint64_t* words, std::uint64_t blocks, typename Layout::hash_count hashes,
                           std::uint64_t digest) noexcept {
   return blocked_contains<Layout>(blocked_view{words, blocks, hashes}, digest);
 }
 template <class Layout>
-bool blocked_insert_one(std::uint64_t* words, std::uint64_t blocks, unsigned hashes, std::uint64_t digest) noexcept {
+bool blocked_insert_one(std::uint64_t* words, std::uint64_t blocks, typename Layout::hash_count hashes,
+                        std::uint64_t digest) noexcept {
   return blocked_insert<Layout>(words, blocked_view{words, blocks, hashes}, digest);
+}
+template <class Layout>
+void blocked_add_one(std::uint64_t* words, std::uint64_t blocks, typename Layout::hash_count hashes,
+                     std::uint64_t digest) noexcept {
+  static_cast<void>(blocked_insert_one<Layout>(words, blocks, hashes, digest));
 }
 
 template <class Layout, class Each>
@@ -106,20 +112,24 @@ std::uint64_t add_batch(std::uint64_t* words, const blocked_view& view, std::siz
 template <class Layout>
 const blocked_kernels<Layout>& blocked_kernels<Layout>::for_isa(isa level) noexcept {
 #ifdef BLOOMERY_X86
-  static constexpr blocked_kernels with_avx512{avx512::blocked_contains_one<Layout>,
-                                               avx512::blocked_insert_one<Layout>};
-  static constexpr blocked_kernels with_avx2{avx2::blocked_contains_one<Layout>, avx2::blocked_insert_one<Layout>};
-  static constexpr blocked_kernels with_sse2{sse2::blocked_contains_one<Layout>, sse2::blocked_insert_one<Layout>};
+  static constexpr blocked_kernels with_avx512{avx512::blocked_contains_one<Layout>, avx512::blocked_insert_one<Layout>,
+                                               avx512::blocked_add_one<Layout>};
+  static constexpr blocked_kernels with_avx2{avx2::blocked_contains_one<Layout>, avx2::blocked_insert_one<Layout>,
+                                             avx2::blocked_add_one<Layout>};
+  static constexpr blocked_kernels with_sse2{sse2::blocked_contains_one<Layout>, sse2::blocked_insert_one<Layout>,
+                                             sse2::blocked_add_one<Layout>};
   if (level == isa::avx512 && !Layout::fixed) return with_avx512;  // see dispatch.hpp
   if (level == isa::avx2 || level == isa::avx512) return with_avx2;
   if (level == isa::sse2) return with_sse2;
 #endif
 #ifdef BLOOMERY_NEON
-  static constexpr blocked_kernels with_neon{neon::blocked_contains_one<Layout>, neon::blocked_insert_one<Layout>};
+  static constexpr blocked_kernels with_neon{neon::blocked_contains_one<Layout>, neon::blocked_insert_one<Layout>,
+                                             neon::blocked_add_one<Layout>};
   if (level == isa::neon) return with_neon;
 #endif
   static_cast<void>(level);
-  static constexpr blocked_kernels plain{portable::blocked_contains_one<Layout>, portable::blocked_insert_one<Layout>};
+  static constexpr blocked_kernels plain{portable::blocked_contains_one<Layout>, portable::blocked_insert_one<Layout>,
+                                         portable::blocked_add_one<Layout>};
   return plain;
 }
 

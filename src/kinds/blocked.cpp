@@ -65,7 +65,7 @@ BLOOMERY_BODY result<blocked> blocked::make(const filter_params& params) noexcep
   blocked filter;
   filter.store_ = std::move(*store);
   filter.layout_ = solved->layout == "split64" ? block_layout::split64 : block_layout::split32;
-  filter.blocks_ = solved->bits / filter.model().block_bits();
+  filter.set_blocks(solved->bits / filter.model().block_bits());
   filter.hashes_ = solved->hashes;
   filter.capacity_ = solved->keys;
   filter.fpr_ = params.fpr ? *params.fpr : solved->fpr;
@@ -117,7 +117,7 @@ BLOOMERY_BODY result<void> blocked::check_same(const blocked& other) const noexc
 BLOOMERY_BODY result<void> blocked::merge(const blocked& other) noexcept {
   if (auto same = check_same(other); !same) return same;
   store_.unite(other.store_);
-  estimate_count();
+  set_count(estimated_count());
   return {};
 }
 
@@ -125,8 +125,8 @@ BLOOMERY_BODY result<void> blocked::intersect(const blocked& other) noexcept {
   if (auto same = check_same(other); !same) return same;
   const double ours = fill();
   store_.intersect(other.store_);
-  keys_ = static_cast<std::uint64_t>(estimate_overlap(cells(), ours, other.fill(), fill()).keys + 0.5);
-  keys_exact_ = false;
+  const double keys = estimate_overlap(cells(), ours, other.fill(), fill()).keys;
+  set_count({static_cast<std::uint64_t>(keys + 0.5), false});
   return {};
 }
 
@@ -141,7 +141,7 @@ BLOOMERY_BODY result<blocked> blocked::fold(std::uint64_t factor) const noexcept
     return fail(errc::cannot_fold, "the factor must divide the number of blocks");
   blocked folded;
   folded.set_geometry(shape());
-  folded.blocks_ = blocks_ / factor;
+  folded.set_blocks(blocks_ / factor);
   auto store = bit_store::make(folded.blocks_ * words_a_block(), "the folded filter", store_.hooks());
   if (!store) return fail(store.error());
   folded.store_ = std::move(*store);
@@ -184,22 +184,22 @@ BLOOMERY_BODY double blocked::fpr_of_both(const blocked& other) const noexcept {
 }
 
 BLOOMERY_BODY stored_shape blocked::shape() const noexcept {
+  const key_count count = keys();
   return {.capacity_keys = capacity_,
           .fpr = fpr_,
-          .keys = keys_,
-          .keys_exact = keys_exact_,
+          .keys = count.keys,
+          .keys_exact = count.exact,
           .digest_bits = 64,
           .field = {blocks_, hashes_, static_cast<std::uint64_t>(layout_)}};
 }
 
 BLOOMERY_BODY void blocked::set_geometry(const stored_shape& shape) noexcept {
-  blocks_ = shape.field[0];
   hashes_ = static_cast<unsigned>(shape.field[1]);
   layout_ = static_cast<block_layout>(shape.field[2]);
+  set_blocks(shape.field[0]);
   capacity_ = shape.capacity_keys;
   fpr_ = shape.fpr;
-  keys_ = shape.keys;
-  keys_exact_ = shape.keys_exact;
+  set_count({shape.keys, shape.keys_exact});
 }
 
 BLOOMERY_BODY result<std::uint64_t> blocked::payload_bytes(const stored_shape& shape) noexcept {

@@ -83,19 +83,25 @@ template <class Layout>
 std::string single_difference(isa level, unsigned hashes) {
   const auto contains = blocked_kernels<Layout>::for_isa(level).contains;
   const auto insert = blocked_kernels<Layout>::for_isa(level).insert;
+  const auto add = blocked_kernels<Layout>::for_isa(level).add;
+  const typename Layout::hash_count hash_count(hashes);
   std::vector<std::uint64_t> expected(100 * Layout::words);
   std::vector<std::uint64_t> found(100 * Layout::words);
   const blocked_view expected_view{expected.data(), 100, hashes};
   const blocked_view found_view{found.data(), 100, hashes};
   bool same = true;
   for (const std::uint64_t digest : random_digests(1000, hashes)) {
-    const bool changed = insert(found.data(), found_view.blocks, hashes, digest);
+    const bool changed = insert(found.data(), found_view.blocks, hash_count, digest);
     same &= changed == blocked_insert<Layout>(expected.data(), expected_view, digest);
+  }
+  for (const std::uint64_t digest : random_digests(100, hashes + 50)) {
+    add(found.data(), found_view.blocks, hash_count, digest);
+    blocked_insert<Layout>(expected.data(), expected_view, digest);
   }
   same &= found == expected;
   for (const std::uint64_t digest : random_digests(1000, hashes + 100)) {
-    same &=
-        contains(found.data(), found_view.blocks, hashes, digest) == blocked_contains<Layout>(expected_view, digest);
+    same &= contains(found.data(), found_view.blocks, hash_count, digest) ==
+            blocked_contains<Layout>(expected_view, digest);
   }
   return same ? std::string() : description("single keys", level, Layout::lane_bits, hashes);
 }

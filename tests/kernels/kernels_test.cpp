@@ -34,17 +34,26 @@ TEST(BlockedKernels, BatchesAnswerAsTheScalarCodeDoesForSingleKeys) {
   }
 }
 
-// The pointers behind single keys, after the choice.
-TEST(BlockedKernels, SingleCallsGiveTheBitsAndAnswersOfTheScalarCode) {
-  std::vector<std::uint64_t> scalar(100 * split64::words);
-  std::vector<std::uint64_t> single(100 * split64::words);
+// What a program calls: the pointers behind single keys after the choice, or inlined code.
+template <class Layout>
+void expect_single_calls_as_scalar(unsigned hashes) {
+  std::vector<std::uint64_t> scalar(100 * Layout::words);
+  std::vector<std::uint64_t> single(scalar.size());
+  std::vector<std::uint64_t> added(scalar.size());
+  const blocked_view scalar_view{scalar.data(), 100, hashes};
+  const blocked_view single_view{single.data(), 100, hashes};
   for (const std::uint64_t digest : random_digests(3000, 5)) {
-    ASSERT_EQ(blocked_insert_one<split64>(single.data(), {single.data(), 100, 9}, digest),
-              blocked_insert<split64>(scalar.data(), {scalar.data(), 100, 9}, digest));
-    ASSERT_EQ(blocked_contains_one<split64>({single.data(), 100, 9}, ~digest),
-              blocked_contains<split64>({scalar.data(), 100, 9}, ~digest));
+    ASSERT_EQ(blocked_insert_one<Layout>(single.data(), single_view, digest),
+              blocked_insert<Layout>(scalar.data(), scalar_view, digest));
+    blocked_add_one<Layout>(added.data(), {added.data(), 100, hashes}, digest);
+    ASSERT_EQ(blocked_contains_one<Layout>(single_view, ~digest), blocked_contains<Layout>(scalar_view, ~digest));
   }
   EXPECT_EQ(single, scalar);
+  EXPECT_EQ(added, scalar);
+}
+TEST(BlockedKernels, SingleCallsGiveTheBitsAndAnswersOfTheScalarCode) {
+  expect_single_calls_as_scalar<split64>(9);
+  expect_single_calls_as_scalar<split32>(8);
 }
 
 TEST(BlockedKernels, MaskBitsPastTheLastAnswerAreZero) {

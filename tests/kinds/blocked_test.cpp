@@ -1,10 +1,12 @@
 #include <gtest/gtest.h>
 
+#include <bloomery/filter.hpp>
 #include <bloomery/hash/xxh64.hpp>
 #include <bloomery/kinds/blocked.hpp>
 #include <cmath>
 #include <fstream>
 #include <random>
+#include <string>
 
 namespace {
 
@@ -136,6 +138,49 @@ TEST(Blocked, LayoutsDoNotMerge) {
   auto a = blocked::make({.keys = 100, .bits = 512 * 4, .layout = "split64"});
   auto b = blocked::make({.keys = 100, .bits = 512 * 4, .layout = "split32"});
   EXPECT_EQ(a->merge(*b).error().code, errc::mismatch);
+}
+
+// add counts nothing, so that keys() estimates from then on; everything else is as after inserts.
+TEST(Blocked, AddSetsTheBitsOfInsertAndLeavesAnEstimateOfTheKeys) {
+  for (const std::string_view layout : {"split32", "split64"}) {
+    filter<blocked> inserted = std::move(*filter<blocked>::make({.keys = 20'000, .fpr = 0.01, .layout = layout}));
+    filter<blocked> added = std::move(*filter<blocked>::make({.keys = 20'000, .fpr = 0.01, .layout = layout}));
+    EXPECT_TRUE(added.keys().exact);
+    for (std::uint64_t key = 0; key < 10'000; ++key) {
+      inserted.insert(key);
+      EXPECT_TRUE(added.add(key));
+    }
+    EXPECT_EQ(added, inserted);
+    EXPECT_TRUE(inserted.keys().exact);
+    EXPECT_FALSE(added.keys().exact);
+    EXPECT_NEAR(static_cast<double>(added.keys().keys), 10'000, 150);
+    const filter<blocked> copy = std::move(*added.clone());
+    EXPECT_EQ(copy.keys().keys, added.keys().keys);
+    EXPECT_FALSE(copy.keys().exact);
+    EXPECT_EQ(added.kind().shape().keys, added.keys().keys);
+    added.insert(std::uint64_t{1} << 40U);
+    EXPECT_FALSE(added.keys().exact);
+    added.clear();
+    EXPECT_TRUE(added.keys().exact);
+    EXPECT_EQ(added.keys().keys, 0U);
+    added.insert(5);
+    EXPECT_EQ(added.keys().keys, 1U);
+    EXPECT_TRUE(added.keys().exact);
+  }
+}
+
+// The function that a filter takes for a hash without a seed is the one of its hash; so is the other.
+TEST(Blocked, DigestsAreThoseOfTheHashWithAndWithoutASeed) {
+  for (const std::uint64_t seed : {0ULL, 1ULL, 0x8000000000000000ULL}) {
+    const mum2 hash{seed};
+    filter<blocked> made = std::move(*filter<blocked>::make({.keys = 1000, .fpr = 0.01}, hash));
+    for (const std::uint64_t key : {0ULL, 42ULL, ~0ULL}) EXPECT_EQ(made.digest(key), hash.integer(key));
+    for (const std::string& key : {std::string(), std::string("alice"), std::string(8, 'x'), std::string(300, 'y')}) {
+      EXPECT_EQ(made.digest(key), digest_of(hash, key));
+      made.add(key);
+      EXPECT_TRUE(made.kind().may_contain(digest_of(hash, key)));
+    }
+  }
 }
 
 TEST(Blocked, HostileShapesAreRefusedBeforeAnythingIsAllocated) {

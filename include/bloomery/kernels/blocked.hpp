@@ -46,10 +46,18 @@ struct blocked_view {
   unsigned hashes = 8;
 };
 
+// The number of hash functions of a layout that has no choice: passed to a function, it takes no register.
+struct eight_hashes {
+  constexpr eight_hashes() noexcept = default;
+  constexpr explicit eight_hashes(unsigned /*hashes*/) noexcept {}
+  constexpr operator unsigned() const noexcept { return 8; }  // NOLINT(google-explicit-constructor): it is that number
+};
+
 struct BLOOMERY_API split32 {
   static constexpr unsigned lane_bits = 32;
   static constexpr unsigned words = 4;  // 64-bit words a block
   static constexpr bool fixed = true;   // k is 8
+  using hash_count = eight_hashes;
   using masks = std::array<std::uint64_t, words>;
 
   static std::uint64_t block(std::uint64_t digest, std::uint64_t blocks) noexcept {
@@ -71,6 +79,7 @@ struct BLOOMERY_API split64 {
   static constexpr unsigned lane_bits = 64;
   static constexpr unsigned words = 8;
   static constexpr bool fixed = false;
+  using hash_count = unsigned;
   using masks = std::array<std::uint64_t, words>;
 
   static std::uint64_t block(std::uint64_t digest, std::uint64_t blocks) noexcept { return fast_range(digest, blocks); }

@@ -49,16 +49,24 @@ class BLOOMERY_API blocked {
   [[nodiscard]] result<blocked> clone(const memory_hooks* memory = nullptr) const noexcept;
 
   insert_result insert(std::uint64_t digest) noexcept {
-    if (layout_ != block_layout::split32) [[unlikely]]
-      return count(set_split64(digest));
-    return count(kernels::blocked_insert_one<kernels::split32>(store_.data(), kernel_view(), digest));
+    return count(layout_ == block_layout::split32
+                     ? kernels::blocked_insert_one<kernels::split32>(store_.data(), split32_view(), digest)
+                     : set_split64(digest));
   }
-  // As insert, without its answer. False: the filter is full and does not hold it.
-  bool add(std::uint64_t digest) noexcept { return insert(digest) != insert_result::full; }
+  // As insert, without its answer, and without counting the key: from then on keys() estimates, by reading the filter.
+  // True: this kind is never full.
+  bool add(std::uint64_t digest) noexcept {
+    if (!adds_split32_) [[unlikely]] {
+      add_first(digest);
+    } else {
+      kernels::blocked_add_one<kernels::split32>(store_.data(), split32_view(), digest);
+    }
+    return true;
+  }
   [[nodiscard]] bool may_contain(std::uint64_t digest) const noexcept {
     if (layout_ != block_layout::split32) [[unlikely]]
       return has_split64(digest);
-    return kernels::blocked_contains_one<kernels::split32>(kernel_view(), digest);
+    return kernels::blocked_contains_one<kernels::split32>(split32_view(), digest);
   }
 
   // What a look-up reads and decides: see kinds/explain.hpp. As a part of another filter, into an explanation of that.
@@ -109,15 +117,15 @@ class BLOOMERY_API blocked {
   void fold_into(std::uint64_t factor, std::uint64_t* words) const noexcept;
   void clear() noexcept {
     store_.clear();
-    keys_ = 0;
-    keys_exact_ = true;
+    set_count({});
   }
   // Same geometry and the same bits: the same answers for ever.
   friend bool operator==(const blocked& a, const blocked& b) noexcept {
     return a.layout_ == b.layout_ && a.hashes_ == b.hashes_ && a.store_ == b.store_;
   }
 
-  [[nodiscard]] key_count keys() const noexcept { return {keys_, keys_exact_}; }
+  // Exact after inserts and batches. An estimate, marked as one, after merges and add; after add it reads the filter.
+  [[nodiscard]] key_count keys() const noexcept { return counted_ ? key_count{keys_, keys_exact_} : estimated_count(); }
   [[nodiscard]] std::uint64_t capacity_keys() const noexcept { return capacity_; }
   [[nodiscard]] double target_fpr() const noexcept { return fpr_; }
   [[nodiscard]] block_layout layout() const noexcept { return layout_; }
@@ -158,15 +166,23 @@ class BLOOMERY_API blocked {
   [[nodiscard]] BLOOMERY_APART bool has_split64(std::uint64_t digest) const noexcept {
     return kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest);
   }
+  // The first add since keys were counted, and every one of split64.
+  BLOOMERY_APART void add_first(std::uint64_t digest) noexcept {
+    static_cast<void>(insert(digest));
+    counted_ = false;
+    adds_split32_ = layout_ == block_layout::split32;
+  }
   insert_result count(bool changed) noexcept {
     std::uint64_t fresh = changed ? 1 : 0;
     __asm__("" : "+r"(fresh));  // so that no compiler branches on it: where keys come again, nobody can predict it
+    if (fresh > 1) __builtin_unreachable();  // what it cannot see any more
     keys_ += fresh;
-    return static_cast<insert_result>(1 - fresh);
+    return fresh != 0 ? insert_result::inserted : insert_result::present;
   }
-  static_assert(insert_result{0} == insert_result::inserted && insert_result{1} == insert_result::present);
   [[nodiscard]] blocked_model model() const noexcept { return {layout_}; }
   [[nodiscard]] kernels::blocked_view kernel_view() const noexcept { return {store_.data(), blocks_, hashes_}; }
+  // With a number of blocks that a loop of inserts loads once: the words that it stores cannot be that.
+  [[nodiscard]] kernels::blocked_view split32_view() const noexcept { return {store_.data(), split32_blocks_, 8}; }
   [[nodiscard]] std::uint64_t block_of(std::uint64_t digest) const noexcept {
     return layout_ == block_layout::split64 ? kernels::split64::block(digest, blocks_)
                                             : kernels::split32::block(digest, blocks_);
@@ -183,9 +199,18 @@ class BLOOMERY_API blocked {
   [[nodiscard]] double mean_fpr(Word&& word) const noexcept;
   [[nodiscard]] result<void> check_same(const blocked& other) const noexcept;
   void set_geometry(const stored_shape& shape) noexcept;
-  void estimate_count() noexcept {
-    keys_ = static_cast<std::uint64_t>(estimated_keys() + 0.5);
-    keys_exact_ = false;
+  void set_blocks(std::uint64_t blocks) noexcept {
+    blocks_ = blocks;
+    split32_blocks_ = layout_ == block_layout::split32 ? static_cast<std::uint32_t>(blocks) : 0;
+  }
+  [[nodiscard]] key_count estimated_count() const noexcept {
+    return {static_cast<std::uint64_t>(estimated_keys() + 0.5), false};
+  }
+  void set_count(const key_count& count) noexcept {
+    keys_ = count.keys;
+    keys_exact_ = count.exact;
+    counted_ = true;
+    adds_split32_ = false;
   }
 
   bit_store store_;
@@ -194,8 +219,11 @@ class BLOOMERY_API blocked {
   std::uint64_t keys_ = 0;
   double fpr_ = 0;
   unsigned hashes_ = 0;
+  std::uint32_t split32_blocks_ = 0;  // blocks_ once more
   block_layout layout_ = block_layout::split64;
   bool keys_exact_ = true;
+  bool counted_ = true;        // no add since the keys were counted
+  bool adds_split32_ = false;  // there was one, and the layout is split32: what a single add needs to know
 };
 
 template <class Layout, class F>

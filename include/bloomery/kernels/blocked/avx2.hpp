@@ -86,19 +86,25 @@ BLOOMERY_INLINE split64_masks masks_of(case_tag<lane_case::twice> /*case*/, cons
   return {_mm256_or_si256(first.low, second.low), _mm256_or_si256(first.high, second.high)};
 }
 
-// In memory: a call for a single key, which cannot keep them in a register, loads them in one instruction, not three.
+// A call for a single key, which cannot keep them in a register, loads them in one instruction: a compiler that sees
+// the value takes three.
 alignas(32) inline constexpr std::array<std::uint32_t, 8> lane_ones = {1, 1, 1, 1, 1, 1, 1, 1};
+BLOOMERY_INLINE __m256i one_in_each_lane() {
+  __m256i ones;
+  __asm__("vmovdqa %1, %0" : "=x"(ones) : "m"(lane_ones));
+  return ones;
+}
 
-BLOOMERY_INLINE __m256i split32_mask(const std::uint64_t* y) {
-  const __m256i x = all_lanes(y, 0);
+// Of the lower half of a digest, in every lane.
+BLOOMERY_INLINE __m256i split32_mask(__m256i x) {
   const __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(x, load(blocked_salts.data())), 27);
-  return _mm256_sllv_epi32(load(lane_ones.data()), bit);
+  return _mm256_sllv_epi32(one_in_each_lane(), bit);
 }
 
 template <lane_case Case>
 BLOOMERY_INLINE __m256i missing_bits(split32 /*layout*/, case_tag<Case> /*case*/, const std::uint64_t* block,
                                      const std::uint64_t* y, const lane_rows* /*rows*/) {
-  return _mm256_andnot_si256(load(block), split32_mask(y));
+  return _mm256_andnot_si256(load(block), split32_mask(all_lanes(y, 0)));
 }
 template <lane_case Case>
 BLOOMERY_INLINE __m256i missing_bits(split64 /*layout*/, case_tag<Case> which, const std::uint64_t* block,
@@ -111,7 +117,7 @@ template <lane_case Case>
 BLOOMERY_INLINE __m256i put_bits(split32 /*layout*/, case_tag<Case> /*case*/, std::uint64_t* block,
                                  const std::uint64_t* y, const lane_rows* /*rows*/) {
   const __m256i before = load(block);
-  const __m256i mask = split32_mask(y);
+  const __m256i mask = split32_mask(all_lanes(y, 0));
   store(block, _mm256_or_si256(before, mask));
   return _mm256_andnot_si256(before, mask);
 }
@@ -128,19 +134,40 @@ BLOOMERY_INLINE __m256i put_bits(split64 /*layout*/, case_tag<Case> which, std::
 
 BLOOMERY_INLINE bool one_present(__m256i missing) { return _mm256_testz_si256(missing, missing) != 0; }
 
+// A single key of split32. Its block, too, is computed in a vector unit: what bounds a loop of calls whose lines are far
+// away is how many of them the processor holds at a time, and on Zen that is the number of integer registers they write
+// (docs/performance.md). A filter of this layout has fewer than 2^32 blocks.
+struct split32_place {
+  __m256i mask;
+  std::uint64_t first_byte;
+};
+BLOOMERY_INLINE split32_place place_of(std::uint64_t blocks, std::uint64_t digest) {
+  const __m128i d = _mm_cvtsi64_si128(static_cast<long long>(digest));
+  const __m128i scaled = _mm_mul_epu32(_mm_srli_epi64(d, 32), _mm_cvtsi32_si128(static_cast<int>(blocks)));
+  const __m128i first_byte = _mm_slli_epi64(_mm_srli_epi64(scaled, 32), 5);
+  return {split32_mask(_mm256_broadcastd_epi32(d)), static_cast<std::uint64_t>(_mm_cvtsi128_si64(first_byte))};
+}
+
+// A block as the words that it is. The compiler's own vectors may be anything in memory, so that after a store of one it
+// loads everything that it knew of the filter again.
+using four_words = std::uint64_t __attribute__((vector_size(32), aligned(8)));
+
 // The answer is the carry flag, which a caller adds up in one instruction.
 template <lane_case Case>
-BLOOMERY_INLINE bool covers(split32 /*layout*/, case_tag<Case> /*case*/, const std::uint64_t* block,
-                            const std::uint64_t* y, const lane_rows* /*rows*/) {
-  return _mm256_testc_si256(load(block), split32_mask(y)) != 0;
+BLOOMERY_INLINE bool contains_key(split32 /*layout*/, case_tag<Case> /*case*/, const std::uint64_t* words,
+                                  std::uint64_t blocks, const lane_rows* /*rows*/, std::uint64_t digest) {
+  const split32_place place = place_of(blocks, digest);
+  const __m256i block = load(reinterpret_cast<const std::byte*>(words) + place.first_byte);
+  return _mm256_testc_si256(block, place.mask) != 0;
 }
 template <lane_case Case>
-BLOOMERY_INLINE bool put_one(split32 /*layout*/, case_tag<Case> /*case*/, std::uint64_t* block, const std::uint64_t* y,
-                             const lane_rows* /*rows*/) {
-  const __m256i before = load(block);
-  const __m256i mask = split32_mask(y);
-  store(block, _mm256_or_si256(before, mask));
-  return _mm256_testc_si256(before, mask) != 0;
+BLOOMERY_INLINE bool insert_key(split32 /*layout*/, case_tag<Case> /*case*/, std::uint64_t* words, std::uint64_t blocks,
+                                const lane_rows* /*rows*/, std::uint64_t digest) {
+  const split32_place place = place_of(blocks, digest);
+  auto* block = reinterpret_cast<four_words*>(reinterpret_cast<std::byte*>(words) + place.first_byte);
+  const four_words before = *block;
+  *block = before | reinterpret_cast<four_words>(place.mask);
+  return _mm256_testc_si256(reinterpret_cast<__m256i>(before), place.mask) == 0;
 }
 
 // Packing keeps zero zero and anything else something else, so that each vector ends as 32 bits in either half of a

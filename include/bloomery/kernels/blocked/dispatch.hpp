@@ -18,8 +18,10 @@ namespace bloomery::inline BLOOMERY_ABI::kernels {
 
 template <class Layout>
 struct blocked_kernels {
-  bool (*contains)(const std::uint64_t* words, std::uint64_t blocks, unsigned hashes, std::uint64_t digest) noexcept;
-  bool (*insert)(std::uint64_t* words, std::uint64_t blocks, unsigned hashes, std::uint64_t digest) noexcept;
+  using hash_count = typename Layout::hash_count;
+  bool (*contains)(const std::uint64_t* words, std::uint64_t blocks, hash_count hashes, std::uint64_t digest) noexcept;
+  bool (*insert)(std::uint64_t* words, std::uint64_t blocks, hash_count hashes, std::uint64_t digest) noexcept;
+  void (*add)(std::uint64_t* words, std::uint64_t blocks, hash_count hashes, std::uint64_t digest) noexcept;
 
   BLOOMERY_API static const blocked_kernels& for_isa(isa level) noexcept;
 };
@@ -62,10 +64,12 @@ template <class Layout>
 BLOOMERY_ALWAYS_INLINE inline bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
 #if defined(BLOOMERY_X86)
   if constexpr (Layout::fixed) {
-    return avx2::blocked_contains_one<Layout>(view.words, view.blocks, view.hashes, digest);
+    return avx2::blocked_contains_one<Layout>(view.words, view.blocks, typename Layout::hash_count(view.hashes),
+                                              digest);
   }
 #endif
-  return BLOOMERY_COMPILED_FOR::blocked_contains_one<Layout>(view.words, view.blocks, view.hashes, digest);
+  return BLOOMERY_COMPILED_FOR::blocked_contains_one<Layout>(view.words, view.blocks,
+                                                             typename Layout::hash_count(view.hashes), digest);
 }
 
 template <class Layout>
@@ -73,23 +77,38 @@ BLOOMERY_ALWAYS_INLINE inline bool blocked_insert_one(std::uint64_t* words, cons
                                                       std::uint64_t digest) noexcept {
 #if defined(BLOOMERY_X86)
   if constexpr (Layout::fixed) {
-    return avx2::blocked_insert_one<Layout>(words, view.blocks, view.hashes, digest);
+    return avx2::blocked_insert_one<Layout>(words, view.blocks, typename Layout::hash_count(view.hashes), digest);
   }
 #endif
-  return BLOOMERY_COMPILED_FOR::blocked_insert_one<Layout>(words, view.blocks, view.hashes, digest);
+  return BLOOMERY_COMPILED_FOR::blocked_insert_one<Layout>(words, view.blocks, typename Layout::hash_count(view.hashes),
+                                                           digest);
+}
+
+template <class Layout>
+BLOOMERY_ALWAYS_INLINE inline void blocked_add_one(std::uint64_t* words, const blocked_view& view,
+                                                   std::uint64_t digest) noexcept {
+  static_cast<void>(blocked_insert_one<Layout>(words, view, digest));
 }
 
 #else
 
 template <class Layout>
 BLOOMERY_ALWAYS_INLINE inline bool blocked_contains_one(const blocked_view& view, std::uint64_t digest) noexcept {
-  return active_function<&blocked_kernels<Layout>::contains>(view.words, view.blocks, view.hashes, digest);
+  return active_function<&blocked_kernels<Layout>::contains>(view.words, view.blocks,
+                                                             typename Layout::hash_count(view.hashes), digest);
 }
 
 template <class Layout>
 BLOOMERY_ALWAYS_INLINE inline bool blocked_insert_one(std::uint64_t* words, const blocked_view& view,
                                                       std::uint64_t digest) noexcept {
-  return active_function<&blocked_kernels<Layout>::insert>(words, view.blocks, view.hashes, digest);
+  return active_function<&blocked_kernels<Layout>::insert>(words, view.blocks, typename Layout::hash_count(view.hashes),
+                                                           digest);
+}
+
+template <class Layout>
+BLOOMERY_ALWAYS_INLINE inline void blocked_add_one(std::uint64_t* words, const blocked_view& view,
+                                                   std::uint64_t digest) noexcept {
+  active_function<&blocked_kernels<Layout>::add>(words, view.blocks, typename Layout::hash_count(view.hashes), digest);
 }
 
 #endif
@@ -118,7 +137,7 @@ decltype(auto) with_blocked_lookup(const blocked_view& view, F&& f) {
 #else
   const auto contains = active_kernels<blocked_kernels<Layout> >().contains;
   return f([view, contains](std::uint64_t digest) noexcept {
-    return contains(view.words, view.blocks, view.hashes, digest);
+    return contains(view.words, view.blocks, typename Layout::hash_count(view.hashes), digest);
   });
 #endif
 }
