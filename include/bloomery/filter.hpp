@@ -109,7 +109,7 @@ class filter {
   decltype(auto) with_lookup(F&& f) const {
     if constexpr (lookup_kind<K> && !both_128_bit) {
       return kind_.with_lookup([&](const auto& asks) -> decltype(auto) {
-        return f([asks, hash = hash_](const auto& key) noexcept { return asks(digest_of(hash, key)); });
+        return f([asks, this](const auto& key) noexcept { return asks(this->digest(key)); });
       });
     } else {
       return f([this](const auto& key) noexcept { return this->may_contain(key); });
@@ -263,7 +263,13 @@ class filter {
   // The input of a kind with 64-bit digests for a key; hash once, query many filters.
   template <class Key>
   [[nodiscard]] std::uint64_t digest(const Key& key) const noexcept {
-    return digest_of(hash_, key);
+    if constexpr (only_a_seed && (detail::integer_key<Key> || detail::text_key<Key>)) {
+      if (!seeded_) [[likely]]
+        return digest_of(H{}, key);
+      return seeded_digest(key);
+    } else {
+      return digest_of(hash_, key);
+    }
   }
 
   [[nodiscard]] K& kind() noexcept { return kind_; }
@@ -300,10 +306,22 @@ class filter {
 
  private:
   static constexpr bool both_128_bit = digest128_kind<K> && hash128_function<H>;
+  // Hashes that are their seed and nothing else. Nearly every filter has the seed that they begin with, 0, and the
+  // function for that is shorter: it has no seed to load and to apply.
+  static constexpr bool only_a_seed = [] {
+    if constexpr (requires(const H& hash) { hash.seed; }) return sizeof(H) == sizeof(H::seed);
+    return false;
+  }();
   // A multiple of 64, so that every group starts a word of the mask.
   static constexpr std::size_t group = 512;
 
-  filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {}
+  filter(K kind, const H& hash) noexcept : kind_(std::move(kind)), hash_(hash) {
+    if constexpr (only_a_seed) seeded_ = hash.seed != H{}.seed;
+  }
+  template <class Key>
+  [[nodiscard]] BLOOMERY_APART std::uint64_t seeded_digest(const Key& key) const noexcept {
+    return digest_of(hash_, key);
+  }
 
   [[nodiscard]] result<void> check_same_hash(const filter& other) const noexcept {
     if (spec_of(hash_) == spec_of(other.hash_)) return {};
@@ -374,6 +392,7 @@ class filter {
 
   K kind_;
   H hash_;
+  bool seeded_ = false;
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI

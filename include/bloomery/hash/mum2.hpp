@@ -38,7 +38,7 @@ struct mum2 {
   static constexpr std::uint64_t second_multiplier = 0xbe5466cf34e90c6dULL;
 
   [[nodiscard]] std::uint64_t integer(std::uint64_t key) const noexcept {
-    return unite(unite(key, first_multiplier) ^ seed, second_multiplier);
+    return folded_product_of_computed(folded_product(key, first_multiplier) ^ seed, second_multiplier);
   }
   std::uint64_t operator()(const void* bytes, std::size_t size) const noexcept {
     if (size == 8) return integer(load_le<std::uint64_t>(static_cast<const std::byte*>(bytes)));
@@ -46,12 +46,6 @@ struct mum2 {
   }
   [[nodiscard]] digest128 hash128(const void* bytes, std::size_t size) const noexcept {
     return xxh3{.seed = seed}.hash128(bytes, size);
-  }
-
- private:
-  static std::uint64_t unite(std::uint64_t a, std::uint64_t b) noexcept {
-    const uint128 product = multiply_wide(a, b);
-    return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64U);
   }
 };
 
