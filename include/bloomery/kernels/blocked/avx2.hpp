@@ -86,25 +86,28 @@ BLOOMERY_INLINE split64_masks masks_of(case_tag<lane_case::twice> /*case*/, cons
   return {_mm256_or_si256(first.low, second.low), _mm256_or_si256(first.high, second.high)};
 }
 
-// A call for a single key, which cannot keep them in a register, loads them in one instruction: a compiler that sees
-// the value takes three.
 alignas(32) inline constexpr std::array<std::uint32_t, 8> lane_ones = {1, 1, 1, 1, 1, 1, 1, 1};
-BLOOMERY_INLINE __m256i one_in_each_lane() {
+// A call for a single key, which cannot keep them in a register, loads them in one instruction: a compiler that sees
+// the value takes three. A batch keeps them.
+BLOOMERY_INLINE __m256i loaded_lane_ones() {
   __m256i ones;
   __asm__("vmovdqa %1, %0" : "=x"(ones) : "m"(lane_ones));
   return ones;
 }
 
 // Of the lower half of a digest, in every lane.
-BLOOMERY_INLINE __m256i split32_mask(__m256i x) {
+BLOOMERY_INLINE __m256i split32_mask(__m256i x, __m256i ones) {
   const __m256i bit = _mm256_srli_epi32(_mm256_mullo_epi32(x, load(blocked_salts.data())), 27);
-  return _mm256_sllv_epi32(one_in_each_lane(), bit);
+  return _mm256_sllv_epi32(ones, bit);
+}
+BLOOMERY_INLINE __m256i split32_mask(const std::uint64_t* y) {
+  return split32_mask(all_lanes(y, 0), _mm256_set1_epi32(1));
 }
 
 template <lane_case Case>
 BLOOMERY_INLINE __m256i missing_bits(split32 /*layout*/, case_tag<Case> /*case*/, const std::uint64_t* block,
                                      const std::uint64_t* y, const lane_rows* /*rows*/) {
-  return _mm256_andnot_si256(load(block), split32_mask(all_lanes(y, 0)));
+  return _mm256_andnot_si256(load(block), split32_mask(y));
 }
 template <lane_case Case>
 BLOOMERY_INLINE __m256i missing_bits(split64 /*layout*/, case_tag<Case> which, const std::uint64_t* block,
@@ -117,7 +120,7 @@ template <lane_case Case>
 BLOOMERY_INLINE __m256i put_bits(split32 /*layout*/, case_tag<Case> /*case*/, std::uint64_t* block,
                                  const std::uint64_t* y, const lane_rows* /*rows*/) {
   const __m256i before = load(block);
-  const __m256i mask = split32_mask(all_lanes(y, 0));
+  const __m256i mask = split32_mask(y);
   store(block, _mm256_or_si256(before, mask));
   return _mm256_andnot_si256(before, mask);
 }
@@ -145,7 +148,8 @@ BLOOMERY_INLINE split32_place place_of(std::uint64_t blocks, std::uint64_t diges
   const __m128i d = _mm_cvtsi64_si128(static_cast<long long>(digest));
   const __m128i scaled = _mm_mul_epu32(_mm_srli_epi64(d, 32), _mm_cvtsi32_si128(static_cast<int>(blocks)));
   const __m128i first_byte = _mm_slli_epi64(_mm_srli_epi64(scaled, 32), 5);
-  return {split32_mask(_mm256_broadcastd_epi32(d)), static_cast<std::uint64_t>(_mm_cvtsi128_si64(first_byte))};
+  return {split32_mask(_mm256_broadcastd_epi32(d), loaded_lane_ones()),
+          static_cast<std::uint64_t>(_mm_cvtsi128_si64(first_byte))};
 }
 
 // A block as the words that it is. The compiler's own vectors may be anything in memory, so that after a store of one it
