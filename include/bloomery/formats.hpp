@@ -57,6 +57,10 @@ struct format_options {
   std::string_view k_rule{};          // guava: old, new
   std::string_view spark_version{};   // spark: 1, 2
   std::string_view seed{};            // spark: of version 2
+  std::string_view bloom_type{};      // hbase: row, rowcol, rowprefix
+  std::string_view prefix_length{};   // hbase, of rowprefix
+  std::string_view hash_type{};       // hbase: murmur, jenkins, murmur3
+  std::string_view chunk_bytes{};     // hbase: of a chunk before it is folded
 };
 
 // The bytes of a file, mapped or in memory, on their way into a filter that keeps them.
@@ -109,6 +113,14 @@ struct detection {
   std::uint64_t least_bytes = 0;         // how long it is at least: before it is unpacked, this is held against it
 };
 
+// What the answer of a filter follows from: a digest, or the key itself, where the order of keys decides which part of a
+// file has it.
+enum class key_form : std::uint8_t {
+  digest,
+  key,             // the key as it stands
+  row_and_column,  // the same, made of two fields by hbase::write_rowcol_key
+};
+
 struct format {
   std::string_view name;     // as passed to --format, --from and --to
   std::string_view summary;  // one line for `bloomery formats`
@@ -128,6 +140,13 @@ struct format {
   result<hash_spec> (*hash)(const format_options& options) noexcept = nullptr;
   result<size_plan> (*plan)(const filter_params& params, const format_options& options) noexcept = nullptr;
   result<any_filter> (*make)(const filter_params& params, const format_options& options) noexcept = nullptr;
+  // Of formats whose files have the order of their keys, instead of `make`: a filter of all of these, which are in the
+  // order of the file (`before`).
+  result<any_filter> (*build)(std::span<const std::string_view> keys, const filter_params& params,
+                              const format_options& options) noexcept = nullptr;
+  bool (*before)(std::string_view a, std::string_view b, const format_options& options) noexcept = nullptr;
+  // Of these, what a key is made of.
+  key_form (*looks_up)(const format_options& options) noexcept = nullptr;
   // Whether the bits of a filter are of this format, so that it can be saved in it.
   bool (*holds)(const any_filter& filter) noexcept = nullptr;
   // Only for such.
@@ -172,6 +191,13 @@ struct opened {
   std::optional<file_header> header{};  // of a native file
   format_options written{};             // to be passed to `save`, so that it is written in the encoding that it had
 };
+
+// What a filter looks up. Of those that look up keys, any_filter::may_contain queries all parts of the file: its answer
+// is an upper bound, and these functions have the product's. Of others both are the same.
+BLOOMERY_API key_form looks_up(const any_filter& filter) noexcept;
+BLOOMERY_API result<void> may_contain(const any_filter& filter, std::span<const std::string_view> keys,
+                                      std::span<std::uint64_t> mask) noexcept;
+BLOOMERY_API result<explanation> explain(const any_filter& filter, std::string_view key) noexcept;
 
 namespace detail {
 

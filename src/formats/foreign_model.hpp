@@ -2,6 +2,7 @@
 #pragma once
 
 #include <bloomery/filter_model.hpp>
+#include <bloomery/formats.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
 
@@ -15,6 +16,15 @@ class foreign_model : public bloomery::detail::filter_model {
   [[nodiscard]] result<void> save_to(const byte_sink& /*sink*/, const hash_spec& /*hash*/,
                                      const save_options& /*options*/) const noexcept final {
     return fail(errc::unsupported, words_->not_native);
+  }
+  // Of what looks up keys (formats::looks_up) and not digests alone.
+  [[nodiscard]] virtual key_form looks_up() const noexcept { return key_form::digest; }
+  virtual result<void> may_contain_keys(std::span<const std::string_view> /*keys*/,
+                                        std::span<std::uint64_t> /*mask*/) const noexcept {
+    return cannot("look up keys without digests");
+  }
+  [[nodiscard]] virtual result<explanation> explain_key(std::string_view /*key*/) const noexcept {
+    return cannot("look up keys without digests");
   }
   [[nodiscard]] failure cannot(std::string_view what) const noexcept final {
     error_text text;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "src/formats/foreign_model.hpp"
 #include "src/formats/gzip.hpp"
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
@@ -222,6 +223,35 @@ result<any_filter> make(std::string_view name, const filter_params& params, cons
   if (!form) return fail(form.error());
   if ((*form)->make == nullptr) return fail(errc::unsupported, "this format is not made by parameters alone");
   return (*form)->make(params, options);
+}
+
+namespace {
+// Every filter of another product is a foreign_model. Nothing: it looks up digests.
+const foreign_model* key_model(const any_filter& filter) noexcept {
+  if (filter.info().id < first_foreign_id) return nullptr;
+  const auto& model = static_cast<const foreign_model&>(filter.model());
+  return model.looks_up() == key_form::digest ? nullptr : &model;
+}
+}  // namespace
+
+key_form looks_up(const any_filter& filter) noexcept {
+  const foreign_model* const model = key_model(filter);
+  return model == nullptr ? key_form::digest : model->looks_up();
+}
+
+result<void> may_contain(const any_filter& filter, std::span<const std::string_view> keys,
+                         std::span<std::uint64_t> mask) noexcept {
+  const foreign_model* const model = key_model(filter);
+  if (model == nullptr) return filter.may_contain(keys, mask);
+  if (mask.size() < mask_words(keys.size())) {
+    return fail(errc::bad_span, "the mask", {std::uint64_t{mask.size()} * 64, keys.size()});
+  }
+  return model->may_contain_keys(keys, mask);
+}
+
+result<explanation> explain(const any_filter& filter, std::string_view key) noexcept {
+  const foreign_model* const model = key_model(filter);
+  return model == nullptr ? filter.explain(key) : model->explain_key(key);
 }
 
 namespace detail {

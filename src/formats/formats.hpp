@@ -15,6 +15,7 @@ extern const format text_format;
 extern const format dcso_format;
 extern const format bits_and_blooms_format;
 extern const format guava_format;
+extern const format hbase_format;
 extern const format leveldb_format;
 extern const format leveldb_table_format;
 extern const format redisbloom_format;
@@ -26,6 +27,7 @@ inline constexpr std::array every_format = {
     &dcso_format,             //
     &bits_and_blooms_format,  //
     &guava_format,            //
+    &hbase_format,            //
     &leveldb_format,          //
     &leveldb_table_format,    //
     &redisbloom_format,       //

@@ -115,7 +115,7 @@ TEST(Detection, OtherFilesAreCalledWhatTheyLookLike) {
   EXPECT_EQ(guess("[2026-01-01] a line of a log\n"), "(text)");
   EXPECT_EQ(guess("{ not so }"), "(text)");
   EXPECT_EQ(guess("\x80\x04\x95\x10"), "(a pickled Python object)");
-  EXPECT_EQ(guess("DATABLK*\x01\x02"), "(a file of HBase)");
+  EXPECT_EQ(told("DATABLK*\x01\x02"), "hbase");
   EXPECT_EQ(guess("name" + std::string(253, '\0') + "ustar" + std::string(200, '\0')), "(a tar archive)");
   EXPECT_EQ(guess(std::string(3000, '\0')), "(nothing but zeros)");
   EXPECT_EQ(guess(std::string(formats::detection_bytes, '\0') + "\x01\x02"), "") << "not all of it is seen";

@@ -89,6 +89,14 @@ inline std::optional<cell_name> read_rowcol_key(std::string_view key) noexcept {
   return cell_name{key.substr(2, row_bytes), key.substr(3 + row_bytes, key.size() - least - row_bytes)};
 }
 
+// The order of Bloom keys in a file. Keys of ROWCOL are such.
+inline bool before(bloom_type type, std::string_view a, std::string_view b) noexcept {
+  if (type != bloom_type::rowcol) return a < b;
+  const auto one = read_rowcol_key(a);
+  const auto two = read_rowcol_key(b);
+  return one && two ? *one < *two : a < b;
+}
+
 // What of a row is in a filter of type ROWPREFIX_FIXED_LENGTH.
 constexpr std::string_view prefix_of(std::string_view row, std::size_t prefix_bytes) noexcept {
   return row.substr(0, prefix_bytes);
