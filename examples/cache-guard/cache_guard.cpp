@@ -1,6 +1,6 @@
 // Against cache penetration: a filter in front of a cache in front of a database. A flood of keys that do not exist, rows that are
 // not cached yet, and a cache that goes away in the middle. See README.md.
-#include <bloomery/bloomery.hpp>
+#include <bloomery/guards/cache_guard.hpp>
 #include <chrono>
 
 #include "examples/common/redis.hpp"

@@ -1,6 +1,6 @@
 // Coupons that are redeemed once: a cuckoo filter holds the codes that are open, a database decides. See README.md.
 #include <barrier>
-#include <bloomery/bloomery.hpp>
+#include <bloomery/guards/lookup_guard.hpp>
 #include <thread>
 #include <vector>
 

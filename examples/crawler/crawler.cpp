@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <bloomery/bloomery.hpp>
+#include <bloomery/guards/seen_set.hpp>
 #include <chrono>
 #include <condition_variable>
 #include <deque>

@@ -5,7 +5,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <bloomery/bloomery.hpp>
+#include <bloomery/guards/seen_set.hpp>
+#include <bloomery/guards/summary_exchange.hpp>
 #include <filesystem>
 #include <vector>
 

@@ -5,7 +5,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <bloomery/bloomery.hpp>
+#include <bloomery/any_filter.hpp>
 #include <chrono>
 #include <filesystem>
 #include <unordered_set>

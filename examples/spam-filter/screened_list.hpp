@@ -5,8 +5,9 @@
 // he cannot compute which other names the filter takes for listed ones.
 #pragma once
 
-#include <bloomery/bloomery.hpp>
+#include <bloomery/filter.hpp>
 #include <bloomery/hash/siphash.hpp>
+#include <bloomery/kinds/blocked.hpp>
 #include <bloomery/posix/mapping.hpp>
 #include <string>
 

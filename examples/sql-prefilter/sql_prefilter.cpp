@@ -1,6 +1,6 @@
 // A filter in front of an SQL table: built from the table's keys, "absent" needs no statement. What each writer must do, and what
 // happens when one does not. See README.md.
-#include <bloomery/bloomery.hpp>
+#include <bloomery/guards/lookup_guard.hpp>
 #include <chrono>
 #include <functional>
 
