@@ -137,7 +137,8 @@ inline std::pair<std::size_t, std::size_t> filter_block(const std::string& table
 
 // The last byte of every filter of a table that is not empty: 30 or less is LevelDB's own.
 inline std::vector<unsigned> filter_codes(const std::string& table, const std::string& policy) {
-  const auto [offset, size] = filter_block(table, policy);
+  const auto place = filter_block(table, policy);  // clang 14 captures no structured binding
+  const std::size_t offset = place.first, size = place.second;
   std::vector<unsigned> codes;
   if (size < 5) return codes;
   const auto word = [&](std::size_t at) {
