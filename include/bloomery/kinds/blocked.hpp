@@ -57,7 +57,7 @@ class BLOOMERY_API blocked {
   // True: this kind is never full.
   bool add(std::uint64_t digest) noexcept {
     if (!adds_split32_) [[unlikely]] {
-      add_first(digest);
+      add_apart(digest);
     } else {
       kernels::blocked_add_one<kernels::split32>(store_.data(), split32_view(), digest);
     }
@@ -167,10 +167,14 @@ class BLOOMERY_API blocked {
     return kernels::blocked_contains_one<kernels::split64>(kernel_view(), digest);
   }
   // The first add since keys were counted, and every one of split64.
-  BLOOMERY_APART void add_first(std::uint64_t digest) noexcept {
-    static_cast<void>(insert(digest));
+  BLOOMERY_APART void add_apart(std::uint64_t digest) noexcept {
     counted_ = false;
     adds_split32_ = layout_ == block_layout::split32;
+    if (adds_split32_) {
+      kernels::blocked_add_one<kernels::split32>(store_.data(), split32_view(), digest);
+    } else {
+      kernels::blocked_add_one<kernels::split64>(store_.data(), kernel_view(), digest);
+    }
   }
   insert_result count(bool changed) noexcept {
     std::uint64_t fresh = changed ? 1 : 0;
