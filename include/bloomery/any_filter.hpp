@@ -240,16 +240,9 @@ template <single_key Key>
 result<insert_result> any_filter::insert(const Key& key) noexcept {
   return with_digest(key, [&](auto digest) -> result<insert_result> {
     if constexpr (std::is_same_v<decltype(digest), std::uint64_t>) {
-      switch (self_->insert_one(digest)) {
-        case detail::single_answer::yes:
-          return insert_result::inserted;
-        case detail::single_answer::no:
-          return insert_result::present;
-        case detail::single_answer::full:
-          return insert_result::full;
-        case detail::single_answer::failed:
-          break;
-      }
+      const auto answer = self_->insert_one(digest);
+      if (answer != detail::single_answer::failed) [[likely]]
+        return detail::insert_result_of(answer);
     }
     std::uint64_t fresh = 0;
     const auto done = self_->insert(std::span<const decltype(digest)>(&digest, 1), {&fresh, 1});

@@ -85,16 +85,10 @@ struct in_memory : filter_model {
   }
   single_answer insert_one(std::uint64_t digest) noexcept override {
     if constexpr (dynamic_kind<K>) {
-      switch (filter.insert(digest)) {
-        case insert_result::inserted:
-          return single_answer::yes;
-        case insert_result::present:
-          return single_answer::no;
-        case insert_result::full:
-          return single_answer::full;
-      }
+      return answer_of(filter.insert(digest));
+    } else {
+      return single_answer::failed;
     }
-    return single_answer::failed;
   }
   [[nodiscard]] single_answer contains_one(std::uint64_t digest) const noexcept override {
     return filter.may_contain(digest) ? single_answer::yes : single_answer::no;

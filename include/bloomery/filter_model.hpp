@@ -59,6 +59,19 @@ namespace detail {
 // Of one digest. `yes`: it may be there, or was new; `failed`: the batch call reports why.
 enum class single_answer : std::uint8_t { no, yes, full, failed };
 
+// By tables: whether a key is new nobody can predict, so that a branch on it costs more than the call.
+constexpr single_answer answer_of(insert_result outcome) noexcept {
+  constexpr single_answer answers[] = {single_answer::yes, single_answer::no, single_answer::full};
+  static_assert(insert_result::inserted == insert_result{0} && insert_result::full == insert_result{2});
+  return answers[static_cast<std::size_t>(outcome)];
+}
+// Of an answer that is not `failed`.
+constexpr insert_result insert_result_of(single_answer answer) noexcept {
+  constexpr insert_result outcomes[] = {insert_result::present, insert_result::inserted, insert_result::full};
+  static_assert(single_answer::no == single_answer{0} && single_answer::full == single_answer{2});
+  return outcomes[static_cast<std::size_t>(answer)];
+}
+
 // The implementation of any_filter: see any_filter_model.hpp, wrappers/any_shards_model.hpp for several of them
 // together, and formats.hpp for filters of other products. Digests are as wide as digest_bits() states: any_filter has
 // checked that. What a model does not override it cannot do, and states so.
