@@ -53,7 +53,9 @@ class aligned_list {
   void push(const T& value) noexcept { std::construct_at(data() + size_++, value); }
   // Keeps the first `count` objects.
   void shrink(std::size_t count) noexcept {
-    while (size_ > count) std::destroy_at(data() + --size_);
+    if (size_ <= count) return;
+    std::destroy(data() + count, data() + size_);
+    size_ = count;
   }
 
   [[nodiscard]] std::size_t size() const noexcept { return size_; }
