@@ -72,7 +72,8 @@ outcome<build_request> build_request::from_format(const options& opts, const for
   if (opts.has(flag::shards)) {
     return fail_usage(fmt::format("a filter in shards is of format native, not {}: leave --shards out", format.name));
   }
-  if (format.make == nullptr) return fail_usage(fmt::format("files in format {} can be read, not built", format.name));
+  if (format.make == nullptr && format.build == nullptr)
+    return fail_usage(fmt::format("files in format {} can be read, not built", format.name));
   auto taken = format_options_of(opts);
   if (!taken) return failed(taken.error());
   taken->kind = opts.text(flag::kind);
@@ -492,6 +493,14 @@ outcome<any_filter> build_request::build(std::span<std::uint64_t> digests, std::
     size->params.keys = made->keys.keys;
     if (auto fits = check_ceiling(*size); !fits) return failed(fits.error());
   }
+  return std::move(*filter);
+}
+
+outcome<any_filter> build_request::build_keys(std::span<const std::string_view> keys) const {
+  const auto size = sized(std::max<std::uint64_t>(1, keys.size()), {});
+  if (!size) return failed(size.error());
+  auto filter = format_->build(keys, size->params, format_options_);
+  if (!filter) return fail_parameter(filter.error());
   return std::move(*filter);
 }
 

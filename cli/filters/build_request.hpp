@@ -38,6 +38,13 @@ class build_request {
   [[nodiscard]] bool needs_count() const { return !keys_ && !kind_->info->grows; }
   // Whether the kind is static: made by `build` from the complete key set.
   [[nodiscard]] bool is_static() const { return kind_->capabilities.is_static; }
+  // Whether it is made from the keys themselves, in an order of its own; and how they are made, and compared.
+  [[nodiscard]] bool takes_keys() const { return format_ != nullptr && format_->build != nullptr; }
+  [[nodiscard]] formats::key_form key_form() const { return format_->looks_up(format_options_); }
+  [[nodiscard]] bool is_before(std::string_view a, std::string_view b) const {
+    return format_->before(a, b, format_options_);
+  }
+  [[nodiscard]] outcome<any_filter> build_keys(std::span<const std::string_view> keys) const;
   // Whether it takes keys to exclude as well.
   [[nodiscard]] bool excludes() const { return kind_->capabilities.excludes; }
   // Whether an insert can be refused although there are no more keys than the filter was made for.

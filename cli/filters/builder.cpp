@@ -288,6 +288,7 @@ class collector {
 }  // namespace
 
 outcome<built> build_filter(const options& opts, const build_request& request) {
+  if (request.takes_keys()) return build_from_keys(opts, request);
   if (request.is_static()) return build_static(opts, request);
   if (request.needs_count()) return collector(opts, request).run();
   auto filter = request.make(request.first_keys());

@@ -109,6 +109,8 @@ outcome<opened_filter> open_pieces(const options& opts, std::span<const std::str
 }
 
 result<void> look_up(const any_filter& filter, key_chunk& chunk) {
+  if (formats::looks_up(filter) != formats::key_form::digest)
+    return formats::may_contain(filter, chunk.keys, chunk.mask);
   return filter.may_contain(chunk.digests(filter.digest_bits()), chunk.mask);
 }
 

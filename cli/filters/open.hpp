@@ -44,7 +44,8 @@ outcome<hasher> hasher_of(const options& opts, const opened_filter& opened);
 // A secret key of `size` bytes: the file holds just these bytes, or the same in hexadecimal and trailing white space.
 outcome<std::vector<std::byte>> read_secret(const std::string& path, std::size_t size);
 
-// Looks up the keys of a chunk, by digests of the width that the filter takes; the results are in its mask.
+// Looks up the keys of a chunk, by digests of the width that the filter takes, or by the keys where it needs them; the
+// results are in its mask.
 result<void> look_up(const any_filter& filter, key_chunk& chunk);
 inline bool bit_of(std::span<const std::uint64_t> mask, std::size_t index) {
   return (mask[index / 64] >> (index % 64) & 1U) != 0;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "cli/flags/numbers.hpp"
 #include "cli/keys/digest_buffer.hpp"
@@ -130,6 +131,43 @@ outcome<built> build_static(const options& opts, const build_request& request) {
     made.excluded_read = excluded.count;
     made.excluded = made.filter.shape().capacity_keys - made.keys_inserted;
   }
+  return made;
+}
+
+outcome<built> build_from_keys(const options& opts, const build_request& request) {
+  auto reader = key_reader::make(opts, opts.operands(), request.hash());
+  if (!reader) return failed(reader.error());
+  if (auto done = reader->use(request.key_form()); !done) return failed(done.error());
+  digest_stream stream(std::move(*reader), request.hash(), request.max_digest_bits());
+  progress line(opts, "reading", stream.reader().total_bytes());
+  const std::uint64_t room_bytes = available_memory_bytes() / 2;
+  std::uint64_t taken_bytes = 0;
+  key_arena arena;
+  std::vector<std::string_view> keys;
+  while (true) {
+    const auto more = stream.next();
+    if (!more) return failed(more.error());
+    if (!*more) break;
+    for (const std::string_view key : stream.keys()) {
+      const auto copy = arena.take(key.size());
+      std::copy(key.begin(), key.end(), copy.begin());
+      keys.emplace_back(copy.data(), copy.size());
+      taken_bytes += key.size() + sizeof(std::string_view);
+    }
+    if (taken_bytes > room_bytes) {
+      return fail_text(
+          fmt::format("{} keys and more do not fit into memory while they are sorted", with_commas(keys.size())));
+    }
+    line.update(stream.reader().bytes_taken(), keys.size());
+  }
+  line.finish();
+  std::sort(keys.begin(), keys.end(), [&](std::string_view a, std::string_view b) { return request.is_before(a, b); });
+  auto filter = request.build_keys(keys);
+  if (!filter) return failed(filter.error());
+  built made{std::move(*filter)};
+  made.keys_read = keys.size();
+  made.keys_inserted = made.filter.shape().keys;
+  made.keys_different = made.keys_inserted;
   return made;
 }
 

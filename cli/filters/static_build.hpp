@@ -10,4 +10,7 @@ namespace bloomery::cli {
 
 outcome<built> build_static(const options& opts, const build_request& request);
 
+// Of formats whose files have the order of their keys: the keys themselves are buffered and sorted.
+outcome<built> build_from_keys(const options& opts, const build_request& request);
+
 }  // namespace bloomery::cli

@@ -87,6 +87,14 @@ constexpr std::array rows = {
              "", on_build, flag_group::output},
     flag_row{flag::spark_version, "spark-version", "", type::choice, "VERSION", "",
              "", on_build, flag_group::output},
+    flag_row{flag::bloom_type, "bloom-type", "", type::choice, "TYPE", "",
+             "", on_build, flag_group::output},
+    flag_row{flag::prefix_length, "prefix-length", "", type::positive, "BYTES", "",
+             "", on_build, flag_group::output},
+    flag_row{flag::hash_type, "hash-type", "", type::choice, "HASH", "",
+             "", on_build, flag_group::output},
+    flag_row{flag::chunk_bytes, "chunk-bytes", "", type::positive, "BYTES", "",
+             "", on_build, flag_group::output},
     // selection
     flag_row{flag::from, "from", "", type::format_name, "FORMAT", "",
              "format of the filter (default: detected from its content)", on_openers, selection},
@@ -96,6 +104,10 @@ constexpr std::array rows = {
              "print only how many lines were selected", on_query, selection},
     flag_row{flag::mark, "mark", "", type::none, "", "",
              "print every line after 1 (may be present) or 0 (absent) and a tab", on_query, selection},
+    flag_row{flag::row, "row", "", type::text, "ROW", "",
+             "look up this row in a store file of HBase, instead of lines", on_query, selection},
+    flag_row{flag::column, "column", "", type::text, "FAMILY:QUALIFIER", "",
+             "with --row: this column of the row", on_query, selection},
     flag_row{flag::trust, "trust", "", type::none, "", "",
              "do not check the chunks of the file as they are touched: it is known to be intact", on_query | on_verify | on_info | on_count | on_explain, selection},
     flag_row{flag::plot, "plot", "", type::none, "", "",
@@ -344,7 +356,9 @@ std::string values_of(const option_info& option) {
     out.append(out.empty() ? "" : ", ").append(choice.name).append(choice.suffix);
   }
   if (option.type == option_type::integer) {
-    out = fmt::format("{} to {}, default {}", option.least, option.most, option.default_value);
+    out = fmt::format("{} to {}", option.least, option.most);
+    // What must be given has none.
+    if (option.takes(option.default_value)) out.append(fmt::format(", default {}", option.default_value));
   }
   return out;
 }

@@ -86,7 +86,13 @@ enum class flag : std::uint8_t {
   k_rule,
   bucket_size,
   max_iterations,
-  spark_version,  //
+  spark_version,
+  bloom_type,
+  prefix_length,
+  hash_type,
+  chunk_bytes,
+  row,
+  column,  //
   invert,
   count,
   mark,

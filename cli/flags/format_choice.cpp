@@ -23,6 +23,10 @@ constexpr std::array parameters = {
     parameter{flag::bucket_size, "bucket-size", &formats::format_options::bucket_size},
     parameter{flag::max_iterations, "max-iterations", &formats::format_options::max_iterations},
     parameter{flag::spark_version, "spark-version", &formats::format_options::spark_version},
+    parameter{flag::bloom_type, "bloom-type", &formats::format_options::bloom_type},
+    parameter{flag::prefix_length, "prefix-length", &formats::format_options::prefix_length},
+    parameter{flag::hash_type, "hash-type", &formats::format_options::hash_type},
+    parameter{flag::chunk_bytes, "chunk-bytes", &formats::format_options::chunk_bytes},
 };
 
 }  // namespace

@@ -67,6 +67,20 @@ outcome<void> key_format::resolve(std::span<const std::string_view> names) {
   return {};
 }
 
+outcome<void> key_format::use_rows_and_columns() {
+  if (u64 || funnel != key_funnel::none) {
+    return fail_usage("a row and a column are bytes: leave --u64 and --funnel out");
+  }
+  if (!fields.empty() && fields.size() != 2) {
+    return fail_usage("the filter is of Bloom type ROWCOL: give -f with two fields, the row and FAMILY:QUALIFIER");
+  }
+  row_and_column = true;
+  if (!fields.empty()) return {};
+  fields = {"1", "2"};
+  positions = {0, 1};
+  return {};
+}
+
 outcome<key_format> key_format::from(const options& opts) {
   key_format format;
   format.terminator = opts.has(flag::null) ? '\0' : '\n';

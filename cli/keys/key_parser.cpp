@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <bloomery/compat/hbase/key.hpp>
 #include <bloomery/core/bytes.hpp>
 #include <charconv>
 #include <cstring>
@@ -233,7 +234,25 @@ outcome<std::string_view> chunk_parser::key_of(std::string_view text) {
     if (position >= chunk_.fields_.size()) return no_field(position);
     chunk_.chosen_.push_back(chunk_.fields_[position]);
   }
+  if (format_.row_and_column) return row_and_column(chunk_.chosen_[0], chunk_.chosen_[1]);
   return chunk_.chosen_.size() == 1 ? bytes_of(chunk_.chosen_[0]) : tuple_of(chunk_.chosen_);
+}
+
+// The family is in no key: a file holds one.
+outcome<std::string_view> chunk_parser::row_and_column(std::string_view row_text, std::string_view column_text) {
+  const auto row = bytes_of(row_text);
+  if (!row) return row;
+  const auto column = bytes_of(column_text);
+  if (!column) return column;
+  const std::size_t colon = column->find(':');
+  if (colon == std::string_view::npos) {
+    return bad(fmt::format("{} is not a column: give FAMILY:QUALIFIER", quoted(column_text)));
+  }
+  if (row->size() > hbase::max_row_bytes) {
+    return bad(fmt::format("a row of {} bytes: HBase has at most {}", row->size(), hbase::max_row_bytes));
+  }
+  const hbase::cell_name cell{*row, column->substr(colon + 1)};
+  return hbase::write_rowcol_key(cell, chunk_.arena_.take(hbase::rowcol_key_bytes(cell)));
 }
 
 // What a funnel of Guava feeds to the hash when it puts one field after the other.

@@ -30,6 +30,7 @@ class chunk_parser {
   outcome<void> split_csv(std::string_view text);
   outcome<std::string_view> key_of(std::string_view text);
   outcome<std::string_view> joined(std::span<const std::string_view> fields);
+  outcome<std::string_view> row_and_column(std::string_view row, std::string_view column);
   outcome<std::string_view> tuple_of(std::span<const std::string_view> fields);
   outcome<std::string_view> bytes_of(std::string_view text);
   outcome<std::string_view> funnelled(std::string_view text);

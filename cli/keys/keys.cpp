@@ -107,9 +107,12 @@ outcome<key_format> format_for(const options& opts, const hasher& hash) {
 }  // namespace
 
 outcome<void> key_reader::take_words(const options& opts, std::span<const std::string> words, const hasher& hash,
-                                     key_chunk& chunk) {
+                                     key_chunk& chunk, formats::key_form form) {
   auto format = format_for(opts, hash);
   if (!format) return failed(format.error());
+  if (form == formats::key_form::row_and_column) {
+    if (auto done = format->use_rows_and_columns(); !done) return done;
+  }
   format->terminator = '\0';
   chunk.clear();
   std::string joined;
@@ -151,6 +154,14 @@ outcome<key_reader> key_reader::make(const options& opts, std::span<const std::s
   }
   if (!reader.all_regular_) reader.total_ = 0;
   return reader;
+}
+
+outcome<void> key_reader::use(formats::key_form form) {
+  if (form != formats::key_form::row_and_column) return {};
+  key_format format = *format_;
+  if (auto done = format.use_rows_and_columns(); !done) return done;
+  format_ = std::make_shared<const key_format>(std::move(format));
+  return {};
 }
 
 outcome<bool> key_reader::open_next() {

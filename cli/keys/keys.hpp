@@ -22,6 +22,7 @@
 // thread at a time, in order), parse() finds records and keys (any thread), settle() assigns line numbers (in order).
 #pragma once
 
+#include <bloomery/formats.hpp>
 #include <bloomery/hash/hasher.hpp>
 #include <bloomery/hash/key.hpp>
 #include <cstdint>
@@ -78,16 +79,19 @@ struct key_format {
   bool hex = false;
   bool u64 = false;
   key_funnel funnel = key_funnel::none;
+  bool row_and_column = false;  // two fields, a row and FAMILY:QUALIFIER, as HBase hashes them together
   char delimiter = '\t';
   std::vector<std::string> fields;       // as in -f
   std::vector<std::uint64_t> positions;  // the same from 0; empty while names are not yet known, or without -f
 
   static outcome<key_format> from(const options& opts);
+  // Two fields are a row and a column: those of -f, or the first two.
+  outcome<void> use_rows_and_columns();
   // Names of the header to positions.
   outcome<void> resolve(std::span<const std::string_view> names);
   // Whether the key is the record as it stands.
   [[nodiscard]] bool is_plain() const {
-    return !crlf && !csv && !hex && !u64 && funnel <= key_funnel::bytes && positions.empty();
+    return !crlf && !csv && !hex && !u64 && !row_and_column && funnel <= key_funnel::bytes && positions.empty();
   }
 };
 
@@ -205,7 +209,9 @@ class key_reader {
 
   // The keys of words, as a command line has them, into a chunk; nothing is read. Words hold no NUL.
   static outcome<void> take_words(const options& opts, std::span<const std::string> words, const hasher& hash,
-                                  key_chunk& chunk);
+                                  key_chunk& chunk, formats::key_form form = formats::key_form::digest);
+  // Keys as a filter looks them up; called before the first is read.
+  outcome<void> use(formats::key_form form);
 
   // One chunk after the other; false at the end of all input. A failure comes after the records before it.
   outcome<bool> next(key_chunk& chunk);

@@ -114,17 +114,21 @@ outcome<int> run_explain(const options& opts) {
   const auto hash = hasher_of(opts, *opened);
   if (!hash) return failed(hash.error());
   key_chunk chunk;
-  if (auto taken = key_reader::take_words(opts, std::span(opts.operands()).subspan(1), *hash, chunk); !taken) {
+  if (auto taken = key_reader::take_words(opts, std::span(opts.operands()).subspan(1), *hash, chunk,
+                                          formats::looks_up(opened->filter));
+      !taken) {
     return failed(taken.error());
   }
   const unsigned digest_bits = opened->filter.digest_bits();
   make_digests(chunk, *hash, digest_bits);
+  const bool by_key = formats::looks_up(opened->filter) != formats::key_form::digest;
   const painter paint(opts, STDOUT_FILENO);
   lazy_fpr rate(opts, *opened);
   output out;
   bool all = true;
   for (std::size_t i = 0; i < chunk.size(); ++i) {
-    auto why = opened->filter.model().explain(chunk.digests(digest_bits).subspan(i, 1));
+    auto why = by_key ? formats::explain(opened->filter, chunk.keys[i])
+                      : opened->filter.model().explain(chunk.digests(digest_bits).subspan(i, 1));
     if (!why) {
       // What was explained before stays explained.
       static_cast<void>(out.flush());

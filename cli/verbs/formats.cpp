@@ -22,10 +22,14 @@ std::string_view hash_of(const formats::format& format) {
   return info == nullptr ? "" : info->name;
 }
 
+bool builds(const formats::format& format) {
+  return format.make != nullptr || format.build != nullptr || format.is_native();
+}
+
 std::string abilities(const formats::format& format) {
   std::string out = "read query";
   if (format.writes) out.append(" write");
-  if (format.make != nullptr || format.is_native()) out.append(" build");
+  if (builds(format)) out.append(" build");
   if (format.merges) out.append(" merge");
   return out;
 }
@@ -39,7 +43,7 @@ nlohmann::ordered_json as_json() {
     entry["reads"] = true;
     entry["queries"] = true;
     entry["writes"] = format->writes;
-    entry["builds"] = format->make != nullptr || format->is_native();
+    entry["builds"] = builds(*format);
     entry["merges"] = format->merges;
     entry["gzip"] = format->gzip;
     entry["hash"] =

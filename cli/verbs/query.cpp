@@ -88,6 +88,68 @@ outcome<query_tally> query_all(const options& opts, digest_stream& stream, outpu
   }
 }
 
+outcome<int> finish(const options& opts, const opened_filter& opened, const selection& what, const query_tally& counted,
+                    output& out) {
+  const std::uint64_t selected = what.selected(counted);
+  if (opts.has(flag::json)) {
+    out.write_json({{"filter", opened.name},
+                    {"keys", counted.keys},
+                    {"present", counted.present},
+                    {"absent", counted.keys - counted.present}});
+  } else if (opts.has(flag::count) && !opts.has(flag::quiet)) {
+    out.write(fmt::format("{}\n", selected));
+  }
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return selected != 0 ? 0 : 1;
+}
+
+// A key of --row and --column, as a line.
+struct named_cell {
+  std::string text;
+  key_chunk chunk;
+};
+
+outcome<void> take_cell(const options& opts, const opened_filter& opened, const hasher& hash, named_cell& cell) {
+  const formats::key_form form = formats::looks_up(opened.filter);
+  if (form == formats::key_form::digest) {
+    return fail_usage("--row is for files of HBase: give the keys as lines");
+  }
+  const std::string row(opts.text(flag::row));
+  const std::string column(opts.text(flag::column));
+  if (form == formats::key_form::row_and_column && !opts.has(flag::column)) {
+    return fail_usage("the filter is of Bloom type ROWCOL, which HBase asks for single columns alone: give --column");
+  }
+  if (opts.has(flag::column) && column.find(':') == std::string::npos && !opts.has(flag::hex)) {
+    return fail_usage(fmt::format("--column: '{}' is not a column: give FAMILY:QUALIFIER", column));
+  }
+  cell.text = opts.has(flag::column) ? row + '\t' + column : row;
+  const bool both = form == formats::key_form::row_and_column;
+  const std::array words = {both ? cell.text : row};
+  if (both && row.find('\t') != std::string::npos) {
+    return fail_usage("--row: a tab separates row and column: give --hex and both in hexadecimal");
+  }
+  return key_reader::take_words(opts, words, hash, cell.chunk, form);
+}
+
+// One question, by --row and --column.
+outcome<int> query_cell(const options& opts, const opened_filter& opened, const hasher& hash) {
+  const selection what(opts);
+  named_cell cell;
+  if (auto taken = take_cell(opts, opened, hash, cell); !taken) return failed(taken.error());
+  cell.chunk.mask.resize(1);
+  if (const auto queried = look_up(opened.filter, cell.chunk); !queried) {
+    return fail_file(opened.name, queried.error());
+  }
+  const query_tally tally{1, cell.chunk.mask[0] & 1U};
+  output out;
+  if (what.lines && (what.mark || (tally.present != 0) != what.invert)) {
+    if (what.mark) out.write(tally.present != 0 ? "1\t" : "0\t");
+    out.write(cell.text);
+    out.write('\n');
+  }
+  return finish(opts, opened, what, tally, out);
+}
+
 outcome<int> run_query(const options& opts) {
   if (opts.operands().empty()) return fail_usage("give the filter: bloomery query FILE [KEYFILES]");
   if (opts.has(flag::mark) && opts.has(flag::invert)) {
@@ -102,8 +164,16 @@ outcome<int> run_query(const options& opts) {
   if (!opened) return failed(opened.error());
   const auto hash = hasher_of(opts, *opened);
   if (!hash) return failed(hash.error());
+  if (opts.has(flag::column) && !opts.has(flag::row)) return fail_usage("--column is of a row: give --row, too");
+  if (opts.has(flag::row)) {
+    if (!files.empty() || opts.has(flag::fields)) {
+      return fail_usage("--row is the key: leave the files of keys and -f out");
+    }
+    return query_cell(opts, *opened, *hash);
+  }
   auto reader = key_reader::make(opts, files, *hash);
   if (!reader) return failed(reader.error());
+  if (auto done = reader->use(formats::looks_up(opened->filter)); !done) return failed(done.error());
   if (selection(opts).lines) reader->require_same_header();
   const auto work = [&opened, what = selection(opts), terminator = reader->terminator()](key_chunk& chunk) {
     answer(*opened, what, terminator, chunk);
@@ -112,17 +182,7 @@ outcome<int> run_query(const options& opts) {
   output out;
   const auto counted = query_all(opts, stream, out);
   if (!counted) return failed(counted.error());
-  const std::uint64_t selected = selection(opts).selected(*counted);
-  if (opts.has(flag::json)) {
-    out.write_json({{"filter", opened->name},
-                    {"keys", counted->keys},
-                    {"present", counted->present},
-                    {"absent", counted->keys - counted->present}});
-  } else if (opts.has(flag::count) && !opts.has(flag::quiet)) {
-    out.write(fmt::format("{}\n", selected));
-  }
-  if (auto done = out.flush(); !done) return failed(done.error());
-  return selected != 0 ? 0 : 1;
+  return finish(opts, *opened, selection(opts), *counted, out);
 }
 
 constexpr std::array query_examples = {
@@ -131,6 +191,7 @@ constexpr std::array query_examples = {
     example{"echo alice | bloomery query -q users.bloom && echo maybe", "one key, by exit code"},
     example{"bloomery query -c --csv --header -f email users.bloom people.csv",
             "how many e-mail addresses may be in it"},
+    example{"bloomery query --row user-4711 --column info:name 0a1b2c", "one column of a row in a store file of HBase"},
 };
 
 }  // namespace
@@ -147,6 +208,8 @@ const verb query_verb = {
         "built. With --header the header of the first file is printed first (with --mark after the word mark "
         "and a tab), and files with other columns are refused; -c, -q and --json print no lines, and -f finds "
         "its columns by name in each file.\n\n"
+        "In a store file of HBase a key is a row; where its filter is of rows and columns, the first two fields, or "
+        "those of -f, are row and FAMILY:QUALIFIER. --row and --column ask for one key.\n\n"
         "The filter is memory-mapped: a file of any size opens immediately. Each chunk is checked when it is "
         "first touched. Lines are printed in input order, whatever -j, and those from a slow pipe as soon as "
         "they arrive.",

@@ -6,6 +6,7 @@
 #include <array>
 #include <atomic>
 #include <bit>
+#include <bloomery/compat/hbase/key.hpp>
 #include <bloomery/core/binomial.hpp>
 #include <bloomery/core/bytes.hpp>
 #include <mutex>
@@ -59,6 +60,7 @@ outcome<void> look_up_keys(const options& opts, const opened_filter& opened, con
   const std::array files = {std::string(opts.text(flag::keys))};
   auto reader = key_reader::make(opts, files, hash);
   if (!reader) return failed(reader.error());
+  if (auto done = reader->use(formats::looks_up(opened.filter)); !done) return failed(done.error());
   // Threads look up keys and make the fingerprints, which follow the results.
   digest_stream stream(std::move(*reader), hash, opened.filter.digest_bits(), [&](key_chunk& chunk) {
     if (!look_up_chunk(opened, chunk, chunk.size())) return;
@@ -112,6 +114,8 @@ class probe_batch {
       if (!seen.contains(seen_keys::print(key))) keys.push_back(key);
     }
     key_chunk chunk;
+    std::string columns;
+    if (formats::looks_up(opened_->filter) == formats::key_form::row_and_column) add_columns(keys, columns);
     chunk.keys = std::move(keys);
     chunk.mask.resize(mask_words(chunk.size()));
     make_digests(chunk, hash_, opened_->filter.digest_bits());
@@ -121,6 +125,21 @@ class probe_batch {
 
  private:
   static constexpr std::uint64_t start = 0x9e3779b97f4a7c16ULL;
+
+  // Half of each key becomes the row, half the qualifier; `to` holds them.
+  static void add_columns(std::vector<std::string_view>& keys, std::string& to) {
+    const auto cell_of = [](std::string_view key) {
+      return hbase::cell_name{key.substr(0, key.size() / 2), key.substr(key.size() / 2)};
+    };
+    std::size_t size = 0;
+    for (const std::string_view key : keys) size += hbase::rowcol_key_bytes(cell_of(key));
+    to.resize(size);
+    std::span<char> left = to;
+    for (std::string_view& key : keys) {
+      key = hbase::write_rowcol_key(cell_of(key), left);
+      left = left.subspan(key.size());
+    }
+  }
 
   const opened_filter* opened_;
   hasher hash_;
@@ -161,6 +180,7 @@ outcome<void> query_absent(const options& opts, const opened_filter& opened, con
   const std::array files = {std::string(opts.text(flag::absent))};
   auto reader = key_reader::make(opts, files, hash);
   if (!reader) return failed(reader.error());
+  if (auto done = reader->use(formats::looks_up(opened.filter)); !done) return failed(done.error());
   // One more word: how many of the keys were seen. They do not count as hits.
   digest_stream stream(std::move(*reader), hash, opened.filter.digest_bits(), [&](key_chunk& chunk) {
     if (!look_up_chunk(opened, chunk, 1)) return;

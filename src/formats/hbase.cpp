@@ -607,6 +607,7 @@ const format hbase_format = {
     .summary = "the Bloom filter in a store file (HFile) of HBase",
     .writes = true,
     .merges = true,
+    .options = hbase_format_::options_of_format,
     .kind = &hbase_format_::file_filter::entry,
     .detect = hbase_format_::detect,
     .open = hbase_format_::open,

@@ -1,4 +1,5 @@
 // The options of formats, as data: what the tool renders is what the library takes.
+#include <array>
 #include <bloomery/formats.hpp>
 #include <set>
 #include <string>
@@ -22,8 +23,19 @@ std::string made_with(const formats::format& format, const option_info& option, 
   if (option.name == "max-iterations") options = {.kind = "cuckoo", .max_iterations = value};
   if (option.name == "mode") params.mode = value;
   if (option.name == "growth") params.growth = std::stoull(value);
+  if (option.name == "bloom-type") options.bloom_type = value;
+  if (option.name == "hash-type") options.hash_type = value;
+  if (option.name == "chunk-bytes") options.chunk_bytes = value;
+  if (option.name == "prefix-length" || value == "rowprefix") {
+    options.bloom_type = "rowprefix";
+    options.prefix_length = value == "rowprefix" ? "4" : value;
+  }
   if (options.kind == "cuckoo") params.fpr.reset();  // it has the one of its fingerprints
-  const auto made = formats::make(format.name, params, options);
+  const std::array<std::string_view, 1> row = {"row"};
+  const std::array<std::string_view, 1> row_and_column = {
+      std::string_view("\0\3row\0q\x7f\xff\xff\xff\xff\xff\xff\xff\xff", 16)};
+  const auto made = format.build == nullptr ? formats::make(format.name, params, options)
+                                            : format.build(value == "rowcol" ? row_and_column : row, params, options);
   if (!made) return std::string(describe(made.error()).view());
   memory_sink sink;
   const auto saved = formats::save_to(*made, format, byte_sink(sink), {}, options);
@@ -53,7 +65,7 @@ TEST(FormatOptions, EveryChoiceAndBothEndsOfEveryRangeAreTakenAndOthersRefused) 
       }
     }
   }
-  EXPECT_GE(seen, 11U);
+  EXPECT_GE(seen, 15U);
 }
 
 TEST(FormatOptions, HaveNamesThatAreUniqueInAFormat) {
