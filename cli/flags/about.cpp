@@ -37,9 +37,11 @@ constexpr std::array environment = {
              "on a terminal, charts use more than ASCII if the first of these that is set names UTF-8",
              on_plan | on_info | on_demo | on_bench},
     variable{"NO_COLOR", "if set and not empty, no colours, unless --color is given",
-             on_info | on_explain | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
+             on_info | on_explain | on_plan | on_verify | on_doctor | on_kinds | on_formats | on_hashes | on_demo |
+                 on_bench},
     variable{"TERM", "if dumb, no colours",
-             on_info | on_explain | on_plan | on_verify | on_kinds | on_formats | on_hashes | on_demo | on_bench},
+             on_info | on_explain | on_plan | on_verify | on_doctor | on_kinds | on_formats | on_hashes | on_demo |
+                 on_bench},
     variable{"TMPDIR", "folder for temporary files (default /tmp)", on_demo | on_dedup},
 };
 

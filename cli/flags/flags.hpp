@@ -49,11 +49,13 @@ inline constexpr verb_set on_help = 1U << 14U;
 inline constexpr verb_set on_formats = 1U << 15U;
 inline constexpr verb_set on_convert = 1U << 16U;
 inline constexpr verb_set on_explain = 1U << 17U;
+inline constexpr verb_set on_doctor = 1U << 18U;
 inline constexpr verb_set on_all = ~verb_set{0};
 // The verbs that open a filter which is there.
 inline constexpr verb_set on_openers =
-    on_query | on_info | on_verify | on_add | on_remove | on_count | on_merge | on_convert | on_explain;
-inline constexpr verb_set on_key_readers = on_build | on_query | on_verify | on_add | on_remove | on_count | on_dedup;
+    on_query | on_info | on_verify | on_add | on_remove | on_count | on_merge | on_convert | on_explain | on_doctor;
+inline constexpr verb_set on_key_readers =
+    on_build | on_query | on_verify | on_doctor | on_add | on_remove | on_count | on_dedup;
 
 enum class flag : std::uint8_t {
   output,
@@ -98,9 +100,11 @@ enum class flag : std::uint8_t {
   mark,
   trust,
   plot,
+  metrics,
   keys,
   probes,
   absent,
+  live,
   quick,
   approx,
   state,

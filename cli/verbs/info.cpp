@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bloomery/guards/metrics.hpp>
 #include <bloomery/native/codec.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -399,8 +400,37 @@ outcome<void> show(const options& opts, const std::string& path, output& out) {
   return {};
 }
 
+// All filters as one page, because a family of figures has one head for all of them.
+outcome<int> print_metrics(const options& opts) {
+  std::vector<opened_filter> filters;
+  std::vector<filter_metrics> sources;
+  metrics page;
+  for (const std::string& path : opts.operands()) {
+    auto opened = open_filter(opts, path);
+    if (!opened) return failed(opened.error());
+    if (const auto stats = opened->filter.stats(); !stats) return fail_file(opened->name, stats.error());
+    filters.push_back(std::move(*opened));
+  }
+  sources.reserve(filters.size());
+  for (const opened_filter& each : filters) {
+    sources.push_back({each.filter});
+    if (auto done = page.add(each.name, sources.back()); !done) return fail_file(each.name, done.error());
+  }
+  memory_sink text;
+  if (auto done = page.render(byte_sink(text)); !done) return fail_error(done.error());
+  output out;
+  out.write({reinterpret_cast<const char*>(text.bytes().data()), text.bytes().size()});
+  if (auto done = out.flush(); !done) return failed(done.error());
+  return 0;
+}
+
 outcome<int> run_info(const options& opts) {
   if (opts.operands().empty()) return fail_usage("give a filter: bloomery info FILE...");
+  if (opts.has(flag::metrics)) {
+    if (opts.has(flag::json)) return fail_usage("--metrics and --json contradict each other: give one");
+    if (opts.has(flag::plot)) return fail_usage("--metrics and --plot contradict each other: give one");
+    return print_metrics(opts);
+  }
   if (opts.has(flag::json) && opts.has(flag::plot))
     return fail_usage("--plot and --json contradict each other: give one");
   output out;
@@ -417,6 +447,7 @@ outcome<int> run_info(const options& opts) {
 constexpr std::array info_examples = {
     example{"bloomery info seen.bloom", "kind, size, keys, false-positive rate now and promised"},
     example{"bloomery info --plot seen.bloom", "with a chart of how full the array is"},
+    example{"bloomery info --metrics *.bloom > filters.prom", "the same for Prometheus"},
     example{"bloomery info --json *.bloom | jq -r 'select(.overfull).file'", "the filters that hold too many keys"},
 };
 
@@ -434,6 +465,8 @@ const verb info_verb = {
         "(for kinds that may lose keys also the loss), memory and file size, and whether it holds more keys "
         "than its capacity. Several files print one block each, or with --json one object per line. For a "
         "filter in shards FILE is the name without the shard number; the file of one shard is described alone.\n\n"
+        "--metrics prints keys, capacity, fill, false-positive rates and memory of all FILEs as one page in the text "
+        "format of Prometheus, which its node exporter takes from a file.\n\n"
         "info reads and checks the complete file; with --trust it does not check. - is standard input.",
     .examples = info_examples,
     .exit_codes = "0: done; 2: error, such as a damaged file",

@@ -48,6 +48,7 @@ extern const verb convert_verb;
 extern const verb count_verb;
 extern const verb dedup_verb;
 extern const verb demo_verb;
+extern const verb doctor_verb;
 extern const verb explain_verb;
 extern const verb formats_verb;
 extern const verb hashes_verb;

@@ -21,6 +21,7 @@ constexpr std::array list = {
     &dedup_verb,    //
     &info_verb,     //
     &verify_verb,   //
+    &doctor_verb,   //
     &plan_verb,     //
     &kinds_verb,    //
     &formats_verb,  //

@@ -56,7 +56,7 @@ void note_missing(const key_chunk& chunk, findings& found) {
 }
 
 outcome<void> look_up_keys(const options& opts, const opened_filter& opened, const hasher& hash, seen_keys& seen,
-                           findings& found) {
+                           findings& found, const key_observer& observe) {
   const std::array files = {std::string(opts.text(flag::keys))};
   auto reader = key_reader::make(opts, files, hash);
   if (!reader) return failed(reader.error());
@@ -77,6 +77,7 @@ outcome<void> look_up_keys(const options& opts, const opened_filter& opened, con
     if (chunk.mask.empty()) continue;  // the failure comes next
     found.keys += chunk.size();
     if (chunk.tally != chunk.size()) note_missing(chunk, found);
+    if (observe) observe(chunk);
     seen.add(std::span(chunk.mask).subspan(mask_words(chunk.size())));
     line.update(stream.reader().bytes_taken(), found.keys);
   }
@@ -269,7 +270,7 @@ std::vector<std::string> advice_on(const findings& found, const opened_filter& o
   return out;
 }
 
-outcome<findings> examine(const options& opts, const opened_filter& opened) {
+outcome<findings> examine(const options& opts, const opened_filter& opened, const key_observer& observe) {
   const auto hash = hasher_of(opts, opened);
   if (!hash) return failed(hash.error());
   findings found;
@@ -282,7 +283,9 @@ outcome<findings> examine(const options& opts, const opened_filter& opened) {
   found.full = fullness_of(opened.filter.kind(), *stats);
   if (found.exact) found.stats.target_fpr = found.stats.fpr_now = 0;  // about these probes
   seen_keys seen;
-  if (auto done = look_up_keys(opts, opened, *hash, seen, found); !done) return failed(done.error());
+  if (opts.has(flag::keys)) {
+    if (auto done = look_up_keys(opts, opened, *hash, seen, found, observe); !done) return failed(done.error());
+  }
   auto done = found.generated ? look_up_generated(opts, opened, *hash, seen, found)
                               : query_absent(opts, opened, *hash, seen, found);
   if (!done) return failed(done.error());

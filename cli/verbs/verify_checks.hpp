@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -54,7 +55,9 @@ struct findings {
   [[nodiscard]] bool holds() const { return keys_hold() && fpr_holds(); }
 };
 
-outcome<findings> examine(const options& opts, const opened_filter& opened);
+// Without --keys there are no keys to look up. `observe` is called for each chunk of them, with digests, in order.
+using key_observer = std::function<void(const key_chunk& chunk)>;
+outcome<findings> examine(const options& opts, const opened_filter& opened, const key_observer& observe = {});
 
 // What to change, one sentence each; empty when there is nothing.
 std::vector<std::string> advice_on(const findings& found, const opened_filter& opened);
