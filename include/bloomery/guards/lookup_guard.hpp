@@ -42,15 +42,15 @@ namespace detail {
 
 // result<T> -> T, and T -> T.
 template <class T>
-struct answer_of {
+struct value_in_result {
   using type = T;
 };
 template <class T>
-struct answer_of<result<T>> {
+struct value_in_result<result<T>> {
   using type = T;
 };
 template <class T>
-using answer_type = typename answer_of<std::remove_cvref_t<T>>::type;
+using answer_type = typename value_in_result<std::remove_cvref_t<T>>::type;
 
 // Whether a write states that it did what it is for: inserted a new key, removed one that was there.
 template <class Done>
