@@ -85,7 +85,7 @@ struct in_memory : filter_model {
   }
   single_answer insert_one(std::uint64_t digest) noexcept override {
     if constexpr (dynamic_kind<K>) {
-      return answer_of(filter.insert(digest));
+      return single_answer_of(filter.insert(digest));
     } else {
       return single_answer::failed;
     }

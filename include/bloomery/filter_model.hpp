@@ -60,7 +60,7 @@ namespace detail {
 enum class single_answer : std::uint8_t { no, yes, full, failed };
 
 // By tables: whether a key is new nobody can predict, so that a branch on it costs more than the call.
-constexpr single_answer answer_of(insert_result outcome) noexcept {
+constexpr single_answer single_answer_of(insert_result outcome) noexcept {
   constexpr single_answer answers[] = {single_answer::yes, single_answer::no, single_answer::full};
   static_assert(insert_result::inserted == insert_result{0} && insert_result::full == insert_result{2});
   return answers[static_cast<std::size_t>(outcome)];
