@@ -238,6 +238,9 @@ struct server_functions {
 // All calls go through it. Set once, before the server calls anything of ours.
 extern server_functions server;
 
+// Set with it. Valkey has other versions, and settings of modules always have a prefix there.
+extern bool is_valkey;
+
 // The name of a function that is needed and not there; nullptr: all are.
 const char* bind(server_context* context) noexcept;
 

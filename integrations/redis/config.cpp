@@ -176,8 +176,8 @@ bool register_config(server_context* context, std::span<server_string* const> ar
   for (std::size_t i = 0; i < arguments.size(); i += 2) {
     if (!take_argument(context, view(arguments[i]), view(arguments[i + 1]))) return false;
   }
-  // Valkey has versions as high as that, and refuses the flag.
-  if (server.get_server_version() >= 0x80000 && register_all(context, config_unprefixed)) {
+  // Milestones of 8.0 have that version, and some refuse the flag.
+  if (!is_valkey && server.get_server_version() >= 0x80000 && register_all(context, config_unprefixed)) {
     return server.load_configs(context) == ok;
   }
   return register_all(context, config_plain) && server.load_configs(context) == ok;

@@ -1,5 +1,6 @@
 """Filters survive: RDB, AOF, a killed server. RedisBloom's files, and settings in files."""
 
+import pathlib
 import sys
 import tempfile
 
@@ -99,14 +100,17 @@ def ARewriteUnderWritesLosesNothing():
     for preamble in ("yes", "no"):
         with Server("--appendonly", "yes", "--aof-use-rdb-preamble", preamble, "--rdb-key-save-delay", "2000") as server:
             client = server.client()
-            for i in range(100):
+            for i in range(50):
                 client("BF.ADD", "f%d" % i, "first")
+                client("CF.RESERVE", "c%d" % i, 8)
             client("BGREWRITEAOF")
             running = lambda: client.info("persistence")["aof_rewrite_in_progress"] == "1"
             wait_until(running)
             written = 0
             while running() and written < 20000:
-                client("BF.MADD", "f%d" % (written % 100), *range(written, written + 20))
+                client("BF.MADD", "f%d" % (written // 20 % 50), *range(written, written + 20))
+                client("CF.INSERT", "c%d" % (written // 20 % 50), "ITEMS", *range(written, written + 4))
+                client("CF.DEL", "c%d" % (written // 20 % 50), written + 1)
                 written += 20
             assert written > 20, written
             before = digests(client)
@@ -122,16 +126,20 @@ def NothingAcknowledgedIsLostWhenTheServerIsKilled():
     with Server("--appendonly", "yes", "--appendfsync", "always") as server:
         client = server.client()
         client("BF.RESERVE", "k", "0.0001", "50")
+        client("CF.RESERVE", "c", "100")
         acknowledged = []
         for i in range(1000):
             client.send("BF.ADD", "k", i)
+            client.send("CF.ADD", "c", i)
             if i % 10 == 9 and i < 950:
-                acknowledged += [i - 9 + n for n, a in enumerate(client.read() for _ in range(10)) if a in (0, 1)]
-        server.kill()  # with fifty commands on their way
+                answers = [(client.read(), client.read()) for _ in range(10)]
+                acknowledged += [i - 9 + n for n, (bloom, cuckoo) in enumerate(answers) if bloom in (0, 1) and cuckoo == 1]
+        server.kill()  # with a hundred commands on their way
         server.start()
         client = server.client()
         same(len(acknowledged), 950)
         same(client("BF.MEXISTS", "k", *acknowledged), [1] * len(acknowledged))
+        same(client("CF.MEXISTS", "c", *acknowledged), [1] * len(acknowledged))
         card = client("BF.CARD", "k")
         assert 900 < card <= 1000, card
 
@@ -157,6 +165,24 @@ def ArgumentsAreDefaultsAndTheConfigurationDecides():
         client("BF.ADD", "k", "a")
         same([client("BF.INFO", "k", "CAPACITY"), client("BF.INFO", "k", "EXPANSION")], [[400], [3]])
         same(client("BF.DEBUG", "k")[1].split(b"ratio:")[1], b"0.025")
+
+
+def SettingsAreWrittenToTheConfigurationFile():
+    with tempfile.TemporaryDirectory() as folder:
+        file = pathlib.Path(folder) / "redis.conf"
+        file.write_text("bf.bf-initial-size 300\n")
+        wanted = {"bf-error-rate": b"0.002", "bf-initial-size": b"300", "cf-max-expansions": b"7", "bf-memory-limit": b"1048576"}
+        with Server(config=file) as server:
+            client = server.client()
+            same(client("CONFIG", "SET", "bf.bf-error-rate", "0.002", "bf.cf-max-expansions", "7", "bf.bf-memory-limit", "1mb"), Simple("OK"))
+            same(client("CONFIG", "REWRITE"), Simple("OK"))
+            for _ in range(2):
+                same({name: client("CONFIG", "GET", "bf." + name)[1] for name in wanted}, wanted)
+                server.kill()
+                server.start()
+                client = server.client()
+        text = file.read_text()
+        same([line for line in text.splitlines() if "bf-error-rate" in line], ['bf.bf-error-rate "0.002"'])
 
 
 if __name__ == "__main__":

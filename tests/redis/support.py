@@ -125,12 +125,13 @@ def free_port():
 
 
 class Server:
-    def __init__(self, *options, module_arguments=(), folder=None, memory_bytes=None):
+    def __init__(self, *options, module_arguments=(), folder=None, memory_bytes=None, config=None):
         self.own_folder = None if folder else tempfile.TemporaryDirectory(prefix="bloomery-redis-")
         self.folder = pathlib.Path(folder or self.own_folder.name)
         self.options = [str(o) for o in options]
         self.module_arguments = [str(a) for a in module_arguments]
         self.memory_bytes = memory_bytes
+        self.config = [str(config)] if config else []  # a file; once CONFIG REWRITE was called it names the module, too
         self.process = None
         self.clients = []
 
@@ -142,9 +143,9 @@ class Server:
         raise RuntimeError("the server does not start:\n" + self.log())
 
     def _start_once(self):
-        command = [SERVER, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder),
+        command = [SERVER, *self.config, "--port", str(self.port), "--bind", "127.0.0.1", "--dir", str(self.folder),
                    "--logfile", "server.log", "--daemonize", "no", "--enable-debug-command", "yes",
-                   "--loadmodule", str(MODULE), *self.module_arguments, "--save", "", *self.options]
+                   *self._module(), "--save", "", *self.options]
 
         def before():
             ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
@@ -170,6 +171,11 @@ class Server:
             time.sleep(0.01)
         self.stop()
         return False
+
+    def _module(self):
+        if self.config and "loadmodule" in pathlib.Path(self.config[0]).read_text():
+            return []
+        return ["--loadmodule", str(MODULE), *self.module_arguments]
 
     def log(self):
         """What the sanitizer wrote, if there is one and it did, and the server's log."""

@@ -287,6 +287,21 @@ def AclPermissionsFollowReadAndWrite(server):
     client("ACL", "DELUSER", "reader", "writer")
 
 
+def CategoriesHaveTheirCommands(server):
+    client = fresh(server)
+    commands = {c.decode() for c in client("COMMAND", "LIST", "FILTERBY", "MODULE", "bf")}
+    for category, family in [("bloom", "bf."), ("cuckoo", "cf.")]:
+        listed = {c.decode() for c in client("COMMAND", "LIST", "FILTERBY", "ACLCAT", category)}
+        same(listed, {c for c in commands if c.startswith(family)})
+    client("ACL", "SETUSER", "counter", "on", "nopass", "~*", "-@all", "+@bloom", "-@write")
+    other = server.client()
+    other("AUTH", "counter", "x")
+    same([other("BF.EXISTS", "k", "a"), other("BF.CARD", "k")], [0, 0])
+    for command in ["BF.ADD k a", "CF.EXISTS k a", "GET k"]:
+        same(other.line(command).split()[0], "NOPERM")
+    client("ACL", "DELUSER", "counter")
+
+
 def docs_of(client):
     """name -> (summary, complexity, since, syntax), as COMMAND DOCS has them."""
     def pairs(flat):
@@ -406,4 +421,6 @@ if __name__ == "__main__":
     with Server() as started:
         if not can_defragment(started):
             del DefragmentingKeepsEveryFilter
+        if b"bloom" not in started.client()("ACL", "CAT"):  # before Redis 7.4 and Valkey 8 modules have no categories
+            del CategoriesHaveTheirCommands
         sys.exit(run_tests("values", globals(), started) != 0)
