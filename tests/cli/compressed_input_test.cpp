@@ -46,6 +46,52 @@ std::string gzip_compressed(const std::string& text) {
   return out;
 }
 
+TEST_F(CompressedInput, GzipAndZstdGiveTheSameFilter) {
+  const std::string keys = numbers(1, 200000);
+  write("plain", keys);
+  write("gz", gzip_compressed(keys));
+  write("zst", zstd_compressed(keys));
+  const std::size_t half = keys.find('\n', keys.size() / 2) - 3;
+  write("members.gz", gzip_compressed(keys.substr(0, half)) + gzip_compressed(keys.substr(half)));
+  write("frames.zst", zstd_compressed(keys.substr(0, half)) + zstd_compressed(keys.substr(half)));
+  ASSERT_EQ(run({"build", "-q", "-o", "f", "plain"}).code, 0);
+  for (const char* packed : {"gz", "zst", "members.gz", "frames.zst"}) {
+    ASSERT_EQ(run({"build", "-q", "--force", "-o", "g", packed}).code, 0) << packed;
+    EXPECT_EQ(read("f"), read("g")) << packed;
+    EXPECT_EQ(sh(std::string("cat ") + packed + " | $TOOL query -c f").out, "200000\n") << packed;
+  }
+}
+
+TEST_F(CompressedInput, DamagedGzipOrZstdIsAnErrorAndNoFileIsWritten) {
+  const std::string keys = numbers(1, 100000);
+  const std::string gz = gzip_compressed(keys);
+  const std::string zst = zstd_compressed(keys);
+  write("cut.gz", gz.substr(0, gz.size() / 2));
+  write("tail.gz", gz.substr(0, gz.size() - 1));
+  write("cut.zst", zst.substr(0, zst.size() / 2));
+  write("tail.zst", zst.substr(0, zst.size() - 1));
+  write("more.gz", gz + "text");
+  std::string wrong = gz;
+  wrong[gz.size() / 2] = static_cast<char>(wrong[gz.size() / 2] ^ 0x55);
+  wrong[gz.size() / 2 + 1] = static_cast<char>(wrong[gz.size() / 2 + 1] ^ 0x55);
+  write("wrong.gz", wrong);
+  write("wrong.zst", zst.substr(0, 6) + std::string(100, '\xff'));
+  for (const char* name : {"wrong.gz", "wrong.zst"}) {
+    const ran result = run({"build", "-o", "f", name});
+    EXPECT_EQ(result.code, 2) << name;
+    EXPECT_EQ(lines_in(result.err), 1U) << result.err;
+    EXPECT_EQ(result.err.rfind(std::string("bloomery: ") + name + ": its ", 0), 0U) << result.err;
+    EXPECT_TRUE(contains(result.err, " data is damaged: ")) << result.err;
+  }
+  expect_error({"build", "-o", "f", "cut.gz"}, "bloomery: cut.gz: its gzip data is cut short: copy it again");
+  expect_error({"build", "-o", "f", "tail.gz"}, "bloomery: tail.gz: its gzip data is cut short: copy it again");
+  expect_error({"build", "-o", "f", "cut.zst"}, "bloomery: cut.zst: its zstd data is cut short: copy it again");
+  expect_error({"build", "-o", "f", "tail.zst"}, "bloomery: tail.zst: its zstd data is cut short: copy it again");
+  expect_error({"build", "-o", "f", "more.gz"},
+               "bloomery: more.gz: has other bytes after its gzip data: is it two files in one?");
+  EXPECT_FALSE(exists("f"));
+}
+
 TEST_F(CompressedInput, XzGivesTheSameFilterAndTheSameLines) {
   const std::string keys = numbers(1, 200000);
   const std::size_t half = keys.find('\n', keys.size() / 2) - 3;

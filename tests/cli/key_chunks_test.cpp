@@ -1,4 +1,5 @@
 // The reader by itself, with chunks so small that records straddle their edges at every offset.
+#include <bloomery/any_filter.hpp>
 #include <bloomery/core/wide.hpp>
 
 #include "cli/keys/digests.hpp"
@@ -199,6 +200,30 @@ TEST(DistinctCounter, EstimatesWithinItsMargin) {
     backwards.add(digests);
     EXPECT_EQ(counter.different(), backwards.different()) << "the order does not matter";
   }
+}
+
+// Several fields of a line are the tuple that the library hashes.
+class KeyTuples : public tool_box {};
+
+TEST_F(KeyTuples, SeveralFieldsAreATupleOfTheLibrary) {
+  using namespace bloomery;
+  hasher hash;
+  auto filter = any_filter::make("bloom", {.keys = 10, .fpr = 1e-6}, hash.spec());
+  ASSERT_TRUE(filter->add(std::tuple("ab", "c")));
+  ASSERT_TRUE(filter->add(std::tuple(std::string(700, 'l'), "m")));
+  ASSERT_TRUE(filter->save(path("f").c_str()));
+  const std::string long_line = std::string(700, 'l') + "\tm\n";
+  EXPECT_EQ(run({"query", "-f", "1,2", "f"}, "ab\tc\na\tbc\n" + long_line).out, "ab\tc\n" + long_line);
+  EXPECT_EQ(run({"query", "-f", "2,1", "f"}, "c\tab\nab\tc\n").out, "c\tab\n") << "in the order that is given";
+}
+
+TEST_F(KeyTuples, IntegerFieldsAreATupleOfIntegers) {
+  using namespace bloomery;
+  hasher hash;
+  auto filter = any_filter::make("bloom", {.keys = 10, .fpr = 1e-6}, hash.spec());
+  ASSERT_TRUE(filter->add(std::tuple(5, 6)));
+  ASSERT_TRUE(filter->save(path("f").c_str()));
+  EXPECT_EQ(run({"query", "--u64", "-f", "1,2", "f"}, "5\t6\n6\t5\n").out, "5\t6\n");
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ json row_of(const json& plan, std::string_view kind) {
   return {};
 }
 
-// All but those that are sized by two lists: see cascade_test.cpp.
+// All but those that are sized by two lists: see transcripts/cascade.txt.
 template <class F>
 void for_each_kind(F f) {
   for_each_type(kind_list{}, [&](auto tag) {
