@@ -19,7 +19,7 @@
 #include <cstring>
 
 namespace bloomery::inline BLOOMERY_ABI::formats {
-namespace hbase_format_ {
+namespace hbase_filter {
 
 using hbase::bloom_type;
 using hbase::cell_name;
@@ -600,24 +600,24 @@ result<void> save(const any_filter& from, const byte_sink& sink, const format_op
   return sink(file_filter::in(from)->file());
 }
 
-}  // namespace hbase_format_
+}  // namespace hbase_filter
 
 const format hbase_format = {
-    .name = hbase_format_::name,
+    .name = hbase_filter::name,
     .summary = "the Bloom filter in a store file (HFile) of HBase",
     .writes = true,
     .merges = true,
-    .options = hbase_format_::options_of_format,
-    .kind = &hbase_format_::file_filter::entry,
-    .detect = hbase_format_::detect,
-    .open = hbase_format_::open,
-    .hash = hbase_format_::hash,
-    .plan = hbase_format_::plan,
-    .build = hbase_format_::build,
-    .before = hbase_format_::is_before,
-    .looks_up = hbase_format_::looks_up,
-    .holds = hbase_format_::holds,
-    .save = hbase_format_::save,
+    .options = hbase_filter::options_of_format,
+    .kind = &hbase_filter::file_filter::entry,
+    .detect = hbase_filter::detect,
+    .open = hbase_filter::open,
+    .hash = hbase_filter::hash,
+    .plan = hbase_filter::plan,
+    .build = hbase_filter::build,
+    .before = hbase_filter::is_before,
+    .looks_up = hbase_filter::looks_up,
+    .holds = hbase_filter::holds,
+    .save = hbase_filter::save,
 };
 
 }  // namespace bloomery::inline BLOOMERY_ABI::formats

@@ -75,9 +75,8 @@ std::uint64_t file_maker::add_block(std::string_view magic, std::span<const std:
     file_.append(payload);
   } else {
     gzip_writer packed(byte_sink(file_), packing_level);
-    // A failure is that of the memory, which the file reports.
-    static_cast<void>(packed(payload));
-    static_cast<void>(packed.finish());
+    file_.take_failure(packed(payload));
+    file_.take_failure(packed.finish());
   }
   const std::uint64_t data_bytes = file_.size() - begin;
   const std::uint64_t steps = (data_bytes + checksum_step - 1) / checksum_step;

@@ -33,6 +33,9 @@ class image {
   void take_failure(const image& other) noexcept {
     if (state_ && !other.state_) state_ = other.state_;
   }
+  void take_failure(const result<void>& other) noexcept {
+    if (state_ && !other) state_ = fail(other.error());
+  }
   void text(std::string_view bytes) noexcept { append(std::as_bytes(std::span(bytes))); }
   template <std::unsigned_integral T>
   void big(T value) noexcept {
