@@ -233,7 +233,7 @@ struct documented {
     const unsigned seed = (last - 31) % 16;
     const std::uint64_t bits = 8 * (filter.size() - 1);
     const std::uint64_t m = bits / r;
-    const auto product = static_cast<uint128>(digest) * 0x452821e638d01377ULL;
+    const uint128 product = multiply_wide(digest, 0x452821e638d01377ULL);
     const auto step = static_cast<std::uint64_t>(product >> 64U);
     const std::uint64_t base = static_cast<std::uint64_t>(product) ^ step;
     const bool late = (digest >> 16U) % 65'536 * (filter.size() - 1) < std::uint64_t{3 * r} * 32'768;
@@ -261,7 +261,7 @@ struct documented {
     const std::uint64_t tail = kind == 1 ? 6 : 2;
     if (groups < 2 || (groups - 1) * wide + tail > filter.size()) return true;
     const std::uint64_t place = filter.size() - tail - (groups - 1) * wide;
-    const auto g = static_cast<std::uint64_t>(static_cast<uint128>(digest) * groups >> 64U);
+    const auto g = static_cast<std::uint64_t>(multiply_wide(digest, groups) >> 64U);
     const std::uint64_t start = g == 0 ? 0 : number(place + (g - 1) * wide, wide);
     const std::uint64_t end = g == groups - 1 ? place : number(place + g * wide, wide);
     if (start > end || end > place) return true;
