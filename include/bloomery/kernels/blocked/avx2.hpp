@@ -91,7 +91,7 @@ alignas(32) inline constexpr std::array<std::uint32_t, 8> lane_ones = {1, 1, 1, 
 // the value takes three. A batch keeps them.
 BLOOMERY_INLINE __m256i loaded_lane_ones() {
   __m256i ones;
-  __asm__("vmovdqa %1, %0" : "=x"(ones) : "m"(lane_ones));
+  BLOOMERY_LOAD_AVX2(ones, lane_ones);
   return ones;
 }
 

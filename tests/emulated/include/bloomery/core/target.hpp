@@ -10,4 +10,5 @@
 #define BLOOMERY_FOR_AVX2
 #define BLOOMERY_FOR_AVX512
 #define BLOOMERY_OPAQUE(vector) static_cast<void>(0)
+#define BLOOMERY_LOAD_AVX2(vector, array) ((vector) = _mm256_load_si256(reinterpret_cast<const __m256i*>(&(array))))
 #define BLOOMERY_TARGET_ABI emulated
