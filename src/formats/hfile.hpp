@@ -1,5 +1,5 @@
 // src/formats/hfile.hpp: the Bloom filter in a store file of HBase (HFile 3, and 2 from minor version 3 on): where it is,
-// and its chunks. docs/formats/hbase.md has the bytes; hfile_writer.hpp writes such files, hbase.cpp looks keys up.
+// and its chunks. docs/formats/hbase.md has the bytes; hfile_writer.hpp writes such files, hbase_filter.hpp looks up keys.
 //
 //     trailer         the last 4096 bytes (212 of version 2): where the load-on-open section begins, compression
 //     load-on-open    two index blocks, file info, then BLMFMET2: hash, k, and of each chunk offset, size and first key
