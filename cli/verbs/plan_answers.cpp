@@ -148,7 +148,7 @@ std::string names_of_128_bit_hashes() {
   std::string names;
   for_each_type(hash_list{}, [&](auto tag) {
     const hash_info& info = decltype(tag)::type::info;
-    if (info.bits == 128) names.append(names.empty() ? "" : ", ").append(info.name);
+    if (info.bits == 128 && !info.halves) names.append(names.empty() ? "" : ", ").append(info.name);
   });
   return names;
 }

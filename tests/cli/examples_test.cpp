@@ -44,6 +44,8 @@ class Examples : public tool_box, public ::testing::WithParamInterface<const ver
     build("revoked.bloom", numbers(1, 100), {"--kind", "cascade", "--exclude", "valid.txt"});
     build("blocklist.bloom", numbers(1, 1000), {"--format", "dcso"});
     build("seen.scan", numbers(1, 1000), {"--format", "redisbloom", "-n", "2000"});
+    build("0a1b2c", "user-4711\tinfo:name\n", {"--format", "hbase", "--bloom-type", "rowcol"});
+    ASSERT_EQ(sh("\"$TOOL\" info --metrics users.bloom > metrics.txt").code, 0);
     ASSERT_EQ(sh("head -c 73 seen.scan > seen.head && tail -c +74 seen.scan > seen.chunk1").code, 0);
     for (const char* name : {"coupons.bloom", "words.bloom"}) build(name, numbers(1, 1000), {"--kind", "counting"});
   }

@@ -40,6 +40,7 @@ struct hash_info {
   unsigned seed_bits = 64;    // 0: takes no seed (the seed must be 0)
   std::size_t key_bytes = 0;  // of the secret key; 0: not keyed
   bool weak = false;          // digests are finished with mix64
+  bool halves = false;        // its two words hold 32 bits each: to read filters of a product, not for large new ones
   std::string_view summary;   // one line for `bloomery hashes`
 };
 

@@ -80,6 +80,7 @@ struct hbase_jenkins : detail::hbase_pair<detail::hbase_jenkins_32> {
                                   .seed_bits = 0,
                                   .key_bytes = 0,
                                   .weak = false,
+                                  .halves = true,
                                   .summary = "lookup3 twice, 2 x 32 bits, no seed: filters of HBase"};
 };
 
@@ -90,6 +91,7 @@ struct hbase_murmur : detail::hbase_pair<detail::hbase_murmur_32> {
                                   .seed_bits = 0,
                                   .key_bytes = 0,
                                   .weak = false,
+                                  .halves = true,
                                   .summary = "MurmurHash2 with signed last bytes twice, 2 x 32 bits: HBase's default"};
 };
 
@@ -100,6 +102,7 @@ struct hbase_murmur3 : detail::hbase_pair<detail::hbase_murmur3_32> {
                                   .seed_bits = 0,
                                   .key_bytes = 0,
                                   .weak = false,
+                                  .halves = true,
                                   .summary = "MurmurHash3 x86_32 twice, 2 x 32 bits, no seed: filters of HBase"};
 };
 

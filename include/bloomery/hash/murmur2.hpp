@@ -34,6 +34,7 @@ struct paired_murmur2 {
                                   .seed_bits = 0,
                                   .key_bytes = 0,
                                   .weak = false,
+                                  .halves = true,
                                   .summary = "MurmurHash2 twice, 2 x 32 bits, no seed: old filters of RedisBloom"};
 
   [[nodiscard]] digest128 hash128(const void* bytes, std::size_t size) const noexcept {
