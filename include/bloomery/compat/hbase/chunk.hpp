@@ -55,7 +55,8 @@ constexpr std::uint64_t foldable_bytes(std::uint64_t bits, unsigned max_fold) no
 }
 // The quotient is a whole number there, before it is multiplied.
 inline double hashes_of(std::uint64_t bits, std::uint64_t keys) noexcept {
-  return std::ceil(ln2 * static_cast<double>(bits / keys));
+  const std::uint64_t whole_bits_per_key = bits / keys;
+  return std::ceil(ln2 * static_cast<double>(whole_bits_per_key));
 }
 inline result<void> check_request(double error_rate, unsigned max_fold) noexcept {
   if (!(error_rate > 0.0 && error_rate < 1.0)) return fail(errc::unsupported, "an error rate is between 0 and 1");
