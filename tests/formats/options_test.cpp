@@ -28,7 +28,7 @@ std::string made_with(const formats::format& format, const option_info& option, 
   if (option.name == "chunk-bytes") options.chunk_bytes = value;
   if (option.name == "prefix-length" || value == "rowprefix") {
     options.bloom_type = "rowprefix";
-    options.prefix_length = value == "rowprefix" ? "4" : value;
+    options.prefix_length = value == "rowprefix" ? std::string_view("4") : std::string_view(value);
   }
   if (options.kind == "cuckoo") params.fpr.reset();  // it has the one of its fingerprints
   const std::array<std::string_view, 1> row = {"row"};
