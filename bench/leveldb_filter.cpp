@@ -205,12 +205,12 @@ void compare(std::array<const FilterPolicy*, 2> policies, std::size_t n, std::si
     sets.at(p) = std::make_unique<filter_set>(*policies.at(p), present.slices, n, filters);
     const filter_set& set = *sets.at(p);
     bytes.at(p) = static_cast<double>(set.size_bytes()) / static_cast<double>(filters);
-    const std::size_t asked = 1U << 21U;
+    const std::size_t queried = 1U << 21U;
     std::size_t wrong = 0;
-    for (const query& each : set.queries(present, absent, asked, 0).all) {
+    for (const query& each : set.queries(present, absent, queried, 0).all) {
       wrong += policies.at(p)->KeyMayMatch(each.key, each.filter) ? 1U : 0U;
     }
-    fpr.at(p) = 100.0 * static_cast<double>(wrong) / static_cast<double>(asked);
+    fpr.at(p) = 100.0 * static_cast<double>(wrong) / static_cast<double>(queried);
     for (unsigned what = 0; what < 3; ++what) {
       hot.at(p).at(what) = set.queries(present, absent, round_queries * rounds, what);
     }

@@ -119,24 +119,24 @@ double cpu_s() {
   return seconds(used.ru_utime) + seconds(used.ru_stime);
 }
 
-settings settings_of(const request& asked, const std::string& filter) {
-  return {.folder = asked.folder + "/" + asked.keys + "-" + filter,
+settings settings_of(const request& wanted, const std::string& filter) {
+  return {.folder = wanted.folder + "/" + wanted.keys + "-" + filter,
           .filter = filter,
-          .keys = asked.count,
-          .direct = asked.direct};
+          .keys = wanted.count,
+          .direct = wanted.direct};
 }
 
-void fill(const request& asked) {
-  for (const auto& filter : asked.filters) {
-    const settings how = settings_of(asked, filter);
+void fill(const request& wanted) {
+  for (const auto& filter : wanted.filters) {
+    const settings how = settings_of(wanted, filter);
     std::filesystem::remove_all(how.folder);
     std::filesystem::create_directories(how.folder);
-    key_text key(asked.keys == "big-endian");
+    key_text key(wanted.keys == "big-endian");
     std::string value(100, 'v');
-    std::vector<std::uint64_t> order(asked.count);  // every number once
+    std::vector<std::uint64_t> order(wanted.count);  // every number once
     std::iota(order.begin(), order.end(), 0);
     random_numbers random(7);
-    for (std::uint64_t i = asked.count; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
+    for (std::uint64_t i = wanted.count; i > 1; --i) std::swap(order[i - 1], order[random.below(i)]);
     const double wall = now_s(), cpu = cpu_s();
     auto store = open_store(how, true);
     for (const std::uint64_t number : order) {
@@ -157,7 +157,7 @@ void fill(const request& asked) {
         R"({"part": "fill", "keys": "%s", "filter": "%s", "count": %llu, "wall_s": %.2f, "cpu_s": %.2f, )"
         R"("filter_cpu_s": %.3f, "filter_keys": %llu, "files": "%s", "table_bytes": %llu, "filter_bytes": %llu})"
         "\n",
-        asked.keys.c_str(), filter.c_str(), static_cast<unsigned long long>(asked.count), cost.wall_s, cost.cpu_s,
+        wanted.keys.c_str(), filter.c_str(), static_cast<unsigned long long>(wanted.count), cost.wall_s, cost.cpu_s,
         cost.filter_cpu_s, static_cast<unsigned long long>(cost.filter_keys), made.files_of_level.c_str(),
         static_cast<unsigned long long>(made.table_bytes), static_cast<unsigned long long>(made.filter_bytes));
     std::fflush(stdout);
@@ -173,15 +173,15 @@ struct subject {
   std::uint64_t false_matches[2] = {0, 0};
 };
 
-std::vector<subject> open_all(const request& asked) {
+std::vector<subject> open_all(const request& wanted) {
   std::vector<subject> out;
-  for (const auto& filter : asked.filters)
-    out.push_back({.filter = filter, .of = open_store(settings_of(asked, filter), false)});
-  key_text key(asked.keys == "big-endian");
+  for (const auto& filter : wanted.filters)
+    out.push_back({.filter = filter, .of = open_store(settings_of(wanted, filter), false)});
+  key_text key(wanted.keys == "big-endian");
   // Every table is opened, which reads its index and filters, and the cache is full.
   for (auto& each : out) {
     random_numbers random(1);
-    for (int i = 0; i < 30'000; ++i) each.of->get(key(random.below(2 * asked.count)));
+    for (int i = 0; i < 30'000; ++i) each.of->get(key(random.below(2 * wanted.count)));
   }
   return out;
 }
@@ -192,21 +192,21 @@ std::vector<subject> open_all(const request& asked) {
   std::_Exit(0);
 }
 
-void gets(const request& asked) {
-  auto stores = open_all(asked);
-  key_text key(asked.keys == "big-endian");
-  for (std::uint64_t round = 0; round < asked.rounds; ++round) {
+void gets(const request& wanted) {
+  auto stores = open_all(wanted);
+  key_text key(wanted.keys == "big-endian");
+  for (std::uint64_t round = 0; round < wanted.rounds; ++round) {
     for (auto& each : stores) {
       for (const std::size_t present : {0U, 1U}) {
         random_numbers random(100 + round * 2 + present);
         const std::uint64_t reads = each.of->reads(), useful = each.of->useful(), wrong = each.of->false_matches();
         std::uint64_t found = 0;
         const double start = now_s();
-        for (std::uint64_t i = 0; i < asked.gets; ++i) {
-          found += each.of->get(key(2 * random.below(asked.count) + 1 - present)) ? 1U : 0U;
+        for (std::uint64_t i = 0; i < wanted.gets; ++i) {
+          found += each.of->get(key(2 * random.below(wanted.count) + 1 - present)) ? 1U : 0U;
         }
-        const double us = (now_s() - start) * 1e6 / static_cast<double>(asked.gets);
-        if (found != present * asked.gets) stop(each.filter + ": a get was answered wrongly");
+        const double us = (now_s() - start) * 1e6 / static_cast<double>(wanted.gets);
+        if (found != present * wanted.gets) stop(each.filter + ": a get was answered wrongly");
         each.best_us[present] = std::min(each.best_us[present], us);
         each.reads[present] += each.of->reads() - reads;
         each.useful[present] += each.of->useful() - useful;
@@ -214,15 +214,15 @@ void gets(const request& asked) {
       }
     }
   }
-  const auto all = static_cast<double>(asked.rounds * asked.gets);
+  const auto all = static_cast<double>(wanted.rounds * wanted.gets);
   for (const auto& each : stores) {
     for (const std::size_t present : {0U, 1U}) {
       std::printf(
           R"({"part": "gets", "keys": "%s", "direct": %s, "filter": "%s", "of": "%s", "us": %.3f, "reads": %.5f, )"
           R"("useful": %.5f, "false": %.5f, "gets": %.0f})"
           "\n",
-          asked.keys.c_str(), asked.direct ? "true" : "false", each.filter.c_str(), present == 1 ? "present" : "absent",
-          each.best_us[present], static_cast<double>(each.reads[present]) / all,
+          wanted.keys.c_str(), wanted.direct ? "true" : "false", each.filter.c_str(),
+          present == 1 ? "present" : "absent", each.best_us[present], static_cast<double>(each.reads[present]) / all,
           static_cast<double>(each.useful[present]) / all, static_cast<double>(each.false_matches[present]) / all, all);
     }
   }
@@ -230,17 +230,17 @@ void gets(const request& asked) {
 }
 
 // One get of a thousand hot keys, then nine of absent ones.
-void hot(const request& asked) {
+void hot(const request& wanted) {
   constexpr std::uint64_t hot_keys = 1000, absent_each = 9;
-  auto stores = open_all(asked);
-  key_text key(asked.keys == "big-endian");
-  for (std::uint64_t round = 0; round <= asked.rounds; ++round) {  // the first one warms up
+  auto stores = open_all(wanted);
+  key_text key(wanted.keys == "big-endian");
+  for (std::uint64_t round = 0; round <= wanted.rounds; ++round) {  // the first one warms up
     for (auto& each : stores) {
       random_numbers random(500 + round);
       double hot_s = 0;
-      for (std::uint64_t i = 0; i < asked.gets; ++i) {
+      for (std::uint64_t i = 0; i < wanted.gets; ++i) {
         random_numbers which(random.below(hot_keys));
-        const std::uint64_t number = which.below(asked.count);
+        const std::uint64_t number = which.below(wanted.count);
         const std::uint64_t reads = each.of->reads();
         const double start = now_s();
         if (!each.of->get(key(2 * number))) stop(each.filter + ": a hot key was missed");
@@ -249,32 +249,32 @@ void hot(const request& asked) {
           each.reads[0] += each.of->reads() - reads;
           each.reads[1] += each.of->reads() == reads ? 1U : 0U;
         }
-        for (std::uint64_t j = 0; j < absent_each; ++j) each.of->get(key(2 * random.below(asked.count) + 1));
+        for (std::uint64_t j = 0; j < absent_each; ++j) each.of->get(key(2 * random.below(wanted.count) + 1));
       }
-      if (round != 0) each.best_us[0] = std::min(each.best_us[0], hot_s * 1e6 / static_cast<double>(asked.gets));
+      if (round != 0) each.best_us[0] = std::min(each.best_us[0], hot_s * 1e6 / static_cast<double>(wanted.gets));
     }
   }
-  const auto all = static_cast<double>(asked.rounds * asked.gets);
+  const auto all = static_cast<double>(wanted.rounds * wanted.gets);
   for (const auto& each : stores) {
     std::printf(
         R"({"part": "hot", "keys": "%s", "direct": %s, "filter": "%s", "us": %.3f, "reads": %.4f, "without_a_read": %.4f})"
         "\n",
-        asked.keys.c_str(), asked.direct ? "true" : "false", each.filter.c_str(), each.best_us[0],
+        wanted.keys.c_str(), wanted.direct ? "true" : "false", each.filter.c_str(), each.best_us[0],
         static_cast<double>(each.reads[0]) / all, static_cast<double>(each.reads[1]) / all);
   }
   leave_open();
 }
 
 int run(int argc, char** argv) {
-  const request asked = read_request(argc, argv);
-  if (asked.part == "fill") {
-    fill(asked);
-  } else if (asked.part == "gets") {
-    gets(asked);
-  } else if (asked.part == "hot") {
-    hot(asked);
+  const request wanted = read_request(argc, argv);
+  if (wanted.part == "fill") {
+    fill(wanted);
+  } else if (wanted.part == "gets") {
+    gets(wanted);
+  } else if (wanted.part == "hot") {
+    hot(wanted);
   } else {
-    stop("there is no part " + asked.part);
+    stop("there is no part " + wanted.part);
   }
   return 0;
 }
