@@ -13,31 +13,20 @@
 #include <bloomery/core/wide.hpp>
 #include <bloomery/hash/concept.hpp>
 #include <bloomery/hash/lookup3.hpp>
+#include <bloomery/hash/murmur2.hpp>
 #include <bloomery/hash/murmur3.hpp>
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-// MurmurHash2 with signed last bytes.
+// MurmurHash2 with signed last bytes: a negative one inverts the bits above it.
 inline std::uint32_t hbase_murmur2_32(const void* bytes, std::size_t size, std::uint32_t seed) noexcept {
-  constexpr std::uint32_t m = 0x5bd1e995U;
-  const auto* at = static_cast<const std::byte*>(bytes);
-  std::uint32_t h = seed ^ static_cast<std::uint32_t>(size);
-  std::size_t left = size;
-  for (; left >= 4; left -= 4, at += 4) {
-    std::uint32_t k = load_le<std::uint32_t>(at) * m;
-    k ^= k >> 24U;
-    h = (h * m) ^ (k * m);
-  }
-  if (left != 0) {
-    const auto widened = [at](std::size_t i) {
-      return static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(at[i])));
-    };
-    if (left >= 3) h ^= widened(2) << 16U;
-    if (left >= 2) h ^= widened(1) << 8U;
-    h = (h ^ widened(0)) * m;
-  }
-  h = (h ^ (h >> 13U)) * m;
-  return h ^ (h >> 15U);
+  return detail::murmur2_with_tail(bytes, size, seed, [](const std::byte* at, std::size_t left) {
+    std::uint32_t number = 0;
+    for (std::size_t i = 0; i < left; ++i) {
+      number ^= static_cast<std::uint32_t>(static_cast<std::int32_t>(static_cast<std::int8_t>(at[i]))) << (8 * i);
+    }
+    return number;
+  });
 }
 
 namespace detail {

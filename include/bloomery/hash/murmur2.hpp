@@ -11,7 +11,10 @@
 
 namespace bloomery::inline BLOOMERY_ABI {
 
-inline std::uint32_t murmur2_32(const void* bytes, std::size_t size, std::uint32_t seed) noexcept {
+namespace detail {
+// tail(bytes, size): the last 1 to 3 bytes as a number.
+template <class Tail>
+std::uint32_t murmur2_with_tail(const void* bytes, std::size_t size, std::uint32_t seed, Tail tail) noexcept {
   constexpr std::uint32_t m = 0x5bd1e995U;
   const auto* at = static_cast<const std::byte*>(bytes);
   std::uint32_t h = seed ^ static_cast<std::uint32_t>(size);
@@ -21,9 +24,16 @@ inline std::uint32_t murmur2_32(const void* bytes, std::size_t size, std::uint32
     k ^= k >> 24U;
     h = (h * m) ^ (k * m);
   }
-  if (left != 0) h = (h ^ static_cast<std::uint32_t>(load_partial_le(at, left))) * m;
+  if (left != 0) h = (h ^ tail(at, left)) * m;
   h = (h ^ (h >> 13U)) * m;
   return h ^ (h >> 15U);
+}
+}  // namespace detail
+
+inline std::uint32_t murmur2_32(const void* bytes, std::size_t size, std::uint32_t seed) noexcept {
+  return detail::murmur2_with_tail(bytes, size, seed, [](const std::byte* at, std::size_t left) {
+    return static_cast<std::uint32_t>(load_partial_le(at, left));
+  });
 }
 
 // The second hash is seeded with the first. As 64 bits, which is for counting keys, both are mixed into one word.
